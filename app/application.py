@@ -240,7 +240,7 @@ def run(arguments: list[str]) -> int:
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:
-        text = tr("Slipstream quit unexpectedly last time. For details, choose Help > Report a Problem.")
+        text = tr("Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.")
         slipstream.conductor.notify(Notice(text, stays=True))
     status = app.exec()
     # Quitting from the Dock and logging out don't close the window.

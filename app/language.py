@@ -25,19 +25,19 @@ WINDOW_TEXTS = {
     "blas_unknown": "Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.",
     "folder_set_by_environment": "The model folder is set outside Slipstream ({variable}). Change it there.",
     "hub_offline": "Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.",
-    "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct it in Settings > Models.",
+    "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.",
     "no_keychain": "Can't store the token: this system has no keychain ({reason}).",
     "not_in_catalog": "“{id}” isn't in the catalog (similar: {similar}). Choose another pair.",
     "proxy_refused": "The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.",
-    "repo_gated": "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings > Models.",
+    "repo_gated": "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.",
     "repo_not_found_or_private": (
-        "Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings > Models if it is private."
+        "Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private."
     ),
     "threads_invalid": (
         "Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally."
     ),
     "token_rejected": (
-        "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings > Models."
+        "The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models."
     ),
     "untrusted_certificate": "The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.",
 }

@@ -24,12 +24,13 @@ from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.sidebar.chat_library import ChatLibrary
 from app.widgets.controls import button, prepare_number_field, small_label
-from app.widgets.layout import Form, column, flow, lay_out
+from app.widgets.layout import Form, column, fit_content, flow, lay_out
 from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1_000_000
 WIDTH = 440
+DIALOG_WIDTH = 540
 
 NumberField = tuple[str, str, str, float, float, float, int]
 
@@ -208,7 +209,6 @@ class ChatSettingsDialog(QDialog):
         super().__init__(parent)
         self._conductor = conductor
         self.setWindowTitle(tr("Chat Settings"))
-        self.resize(540, 600)
         library, default = conductor.library, lambda: conductor.default_sampling
         self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
         self.form.setContentsMargins(24, 20, 24, 20)
@@ -218,6 +218,8 @@ class ChatSettingsDialog(QDialog):
         for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)
         self.refresh()
+        fit_content(self, DIALOG_WIDTH)
+        self.form.system.setFocus()
 
     @Slot()
     def refresh(self) -> None:

@@ -50,7 +50,7 @@ class ModelSettings(QWidget):
         needed = (
             tr("Needed for gated models. It is stored in the keychain and sent only to the hub.")
             if is_available()
-            else tr("Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.")
+            else tr("Needed for gated models. No keychain is available, so it can't be stored.")
         )
         form.add_row(tr("Hub token"), self.token, self.save, self.remove, help=needed)
         self.message = small_label(theme, look="secondary", wrap=True)
@@ -79,7 +79,7 @@ class ModelSettings(QWidget):
             kept = tr("You can keep chatting, but you can't download, load, or delete models.")
             self.room.setText(sentences(moved, kept))
         elif folder is not None:
-            text = tr("{size} available", size=size(folder.free))
+            text = tr("{size} of disk space available", size=size(folder.free))
             fixed = tr("The folder is set by {variable} and can't be changed here.", variable=variable)
             self.room.setText(sentences(text, fixed) if variable else text)
         self._show_limit(self._storage.limit)

@@ -336,17 +336,18 @@ def _advantages(one: Candidate) -> str:
     reasons = []
     if one.shown.pair is not None and one.shown.pair.target == one.recommended:
         reasons.append(tr("Recommended for this computer."))
-    if one.verdict == "comfortable":
+    pays = one.fits and not one.shown.slow  # a pair that is too slow or too large has no such advantages
+    if pays and one.verdict == "comfortable":
         reasons.append(tr("Leaves memory for long chats and other apps."))
-    elif one.verdict == "tight":
+    elif pays:
         reasons.append(tr("Fits, with little memory to spare."))
     if "coding" in one.tags:
         reasons.append(tr("Trained for code."))
     if one.shown.kind == "DFlash 2":
         reasons.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
-    if len(one.labels) > 1:
+    if pays and len(one.labels) > 1:
         reasons.append(precision_note(one.shown.bits))
-    if "small" in one.tags and one.shown.size and one.shown.folders is None:
+    if pays and "small" in one.tags and one.shown.size and one.shown.folders is None:
         reasons.append(tr("Quick to download and light on memory."))
     notes = {
         "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
@@ -368,7 +369,7 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if one.shown.needs_gpu:
         return {tr("Speed"): tr("Too slow without a GPU.")}
     if not machine_measured:
-        return {tr("Speed"): tr("To see an estimate, choose Help > {page} and measure this computer.", page=machine_title())}
+        return {tr("Speed"): tr("To see an estimate, choose Help ▸ {page} and measure this computer.", page=machine_title())}
     return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
 
 
@@ -420,6 +421,9 @@ class MemoryDetails(QWidget):
         needed, budget = size(fit.needed), size(fit.budget or 0)
         if not estimated:
             self.reason.setText(unbroken(translated(fit.reason)))
+        elif fit.budget and fit.needed > fit.budget:
+            text = tr("The weights need about {needed}, more than the {budget} available to models.", needed=needed, budget=budget)
+            self.reason.setText(text)
         elif fit.budget:
             self.reason.setText(
                 tr("The weights need about {needed} of the {budget} available to models.", needed=needed, budget=budget)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
@@ -49,12 +49,13 @@ class PickerDialog(QDialog):
             "coding": tr("Coding"),
             "small": tr("Small"),
         }
+        self._filters = list(names)
         for index, (which, text) in enumerate(names.items()):
             chip = button(text, tr("Show: {filter}", filter=text), "filter")
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
             self.filters.addButton(chip, index)
-        self.filters.idClicked.connect(lambda index: picker.narrow(picker.search, list(names)[index]))
+        self.filters.idClicked.connect(lambda index: picker.narrow(picker.search, self._filters[index]))
         self.list = PairList(theme, picker)
         self.search.down_pressed.connect(self.list.setFocus)
         self.empty = small_label(theme, look="secondary", wrap=True)
@@ -122,6 +123,7 @@ class PickerDialog(QDialog):
     @Slot()
     def _refresh(self) -> None:
         current = self._picker.current
+        self._follow_search()
         self.connection.setVisible(current is not None and current.connection is not None)
         self.card.setVisible(self.connection.isHidden())
         empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
@@ -130,13 +132,20 @@ class PickerDialog(QDialog):
         if self._picker.loading:
             self.empty.setText(tr("Looking for models…"))
         elif search:
-            self.empty.setText(tr("No pairs match “{search}”. Choose Add > Custom Pair to add one from the hub.", search=search))
+            self.empty.setText(tr("No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.", search=search))
         else:
             self.empty.setText(tr("No pairs match this filter."))
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
         elif storage.folder is not None:
-            self.space.setText(tr("{size} available", size=size(storage.folder.free)))
+            self.space.setText(tr("{size} of disk space available", size=size(storage.folder.free)))
+
+    def _follow_search(self) -> None:
+        """Show the picker's search and filter, which it clears after a pair or a connection was added."""
+        if self.search.text() != self._picker.search:
+            with QSignalBlocker(self.search):
+                self.search.setText(self._picker.search)
+        self.filters.button(self._filters.index(self._picker.filter)).setChecked(True)
 
     @Slot()
     def _choose_kind(self) -> None:

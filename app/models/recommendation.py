@@ -88,8 +88,8 @@ def fit_text(verdict: FitVerdict, slow: bool = False) -> str:
     names: dict[FitVerdict, str] = {
         "comfortable": tr("Fits comfortably"),
         "tight": tr("Tight fit"),
-        "will swap": tr("Too large for the available memory"),
-        "no": tr("Doesn't fit"),
+        "will swap": tr("Too large"),
+        "no": tr("Too large"),
         "unknown": tr("Memory use unknown"),
     }
     return tr("Fits, but too slow") if slow and verdict in ("comfortable", "tight") else names[verdict]

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -26,7 +26,7 @@ from app.server.agents import start_agent
 from app.server.local_server import LOG_LINES, LocalServer
 from app.settings.preferences import Preferences
 from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label
-from app.widgets.layout import Form, NoticeView, ScrollingPage, column, flow, line, row
+from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_content, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.server import HOST
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from mlx_engine.server.metrics import LiveRequest
 
 MAX_SHOWN = 8  # live requests
+WIDTH = 680
+EXAMPLE_LINES = 3
+FIELD_MARGINS = 32  # above and below the text, in pixels
 LOG_HEIGHT = 7  # lines
 HIDDEN_KEY = "••••••••"
 
@@ -54,7 +57,6 @@ class ServerDialog(QDialog):
         self._folder = ""  # where an agent was last started
         self.setWindowTitle(tr("Local Server"))
         self.setAccessibleName(tr("Local Server"))
-        self.resize(QSize(680, 720))
         self.about = small_label(theme, look="secondary", wrap=True)
         self.switch = Switch(theme, tr("Run local server"))
         self.switch.clicked.connect(server.set_on)
@@ -74,6 +76,8 @@ class ServerDialog(QDialog):
         self.example = QPlainTextEdit()
         self.example.setReadOnly(True)
         self.example.setAccessibleName(tr("Example request"))
+        self.example.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.example.document().documentLayout().documentSizeChanged.connect(self._fit_example)
         for text in (self.log, self.example):
             text.setTabChangesFocus(True)
             text.document().setDocumentMargin(10)
@@ -118,6 +122,7 @@ class ServerDialog(QDialog):
         self._set_fonts()
         self.refresh()
         self._show_activity()
+        fit_content(self, WIDTH)
         self.switch.setFocus()
 
     def _make_form(self) -> Form:
@@ -246,10 +251,16 @@ class ServerDialog(QDialog):
 
     @Slot()
     def _set_fonts(self) -> None:
-        spacing = self.log.fontMetrics().lineSpacing
-        for text, lines in ((self.log, LOG_HEIGHT), (self.example, 3)):
+        for text in (self.log, self.example):
             text.setFont(self._theme.code_font)
-            text.setFixedHeight(lines * spacing() + 24)
+        self.log.setFixedHeight(LOG_HEIGHT * self.log.fontMetrics().lineSpacing() + FIELD_MARGINS)
+        self._fit_example()
+
+    @Slot()
+    def _fit_example(self) -> None:
+        """Show all lines of the example, so that it has no scroll bar inside that of the page."""
+        lines = max(round(self.example.document().size().height()), EXAMPLE_LINES)
+        self.example.setFixedHeight(lines * self.example.fontMetrics().lineSpacing() + FIELD_MARGINS)
 
     @Slot(int)
     def _set_port(self, port: int) -> None:

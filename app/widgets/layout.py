@@ -215,9 +215,10 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
     column((ScrollingPage(page, width), 1), line(), footer, spacing=0, parent=dialog)
 
 
-def fit_content(dialog: QDialog) -> None:
-    """Size a dialog so that its content needs no scrolling, if the screen has room."""
-    dialog.resize(dialog.sizeHint().boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
+def fit_content(dialog: QDialog, width: int = 0) -> None:
+    """Size a dialog of at least `width` pixels so that its content needs no scrolling, if the screen has room."""
+    size = dialog.sizeHint().expandedTo(QSize(width, 0))
+    dialog.resize(size.boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
 
 
 class PageList(QListWidget):

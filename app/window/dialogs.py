@@ -30,7 +30,7 @@ from app.tuning.tune_dialog import TuneDialog, loaded_pair
 from app.tuning.tuning_job import TuningJob
 from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
-from app.widgets.layout import Form, column, line, row
+from app.widgets.layout import SCREEN_SHARE, Form, column, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from app.window.help import HelpDialog, menu_shortcuts
@@ -207,7 +207,7 @@ class Dialogs(QObject):
     @Slot(str)
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
-            text = tr("{name} has been downloaded. Choose File > Models to use it.", name=name)
+            text = tr("{name} has been downloaded. Choose File ▸ Models to use it.", name=name)
             self._conductor.notify(Notice(text, stays=True))
 
     @Slot()
@@ -221,7 +221,7 @@ class Dialogs(QObject):
     def _announce_paused_run(self, name: str, fraction: float) -> None:
         if self.find(TuneDialog) is None:
             share = percent(fraction)
-            text = tr("Tuning {name} is paused at {share}. To continue, choose File > Tune Drafter.", name=name, share=share)
+            text = tr("Tuning {name} is paused at {share}. To continue, choose File ▸ Tune Drafter.", name=name, share=share)
             self._conductor.notify(Notice(text, stays=True))
 
     @Slot()
@@ -232,7 +232,7 @@ class Dialogs(QObject):
             if result is None:
                 self._conductor.notify(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
             elif result.kept:
-                text = tr("{name} has been tuned. Choose File > Tune Drafter to see the result.", name=name)
+                text = tr("{name} has been tuned. Choose File ▸ Tune Drafter to see the result.", name=name)
                 self._conductor.notify(Notice(text, stays=True))
             else:
                 self._conductor.notify(Notice(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name), stays=True))
@@ -243,7 +243,7 @@ class Dialogs(QObject):
         if dialog is None:
             make = cast(Callable[..., D], kind)
             dialog = self._dialogs[kind] = make(self._theme, *arguments, self._window, **options)
-            dialog.resize(dialog.size().boundedTo(self._window.size() * (1 if sheet else 1.2)))
+            dialog.resize(dialog.size().boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.finished.connect(lambda: self._dialogs.pop(kind, None))
         if sheet:

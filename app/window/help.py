@@ -7,20 +7,25 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QDialog, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QWidget
+from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QDialog, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QTextEdit, QWidget
 
 from app.language import tr
 from app.rendering.markdown import is_safe_link
+from app.widgets.controls import SearchField, small_label
 from app.widgets.layout import PageList, line, row
 from app.widgets.theme import Theme
 from app.window.palette import plain_title
 
 FOLDER = Path(__file__).parents[2] / "docs"
-PAGES = ("guide", "models", "downloads", "tools", "troubleshooting", "privacy", "exactness", "performance", "cli")
+PAGES = (
+    *("guide", "models", "downloads", "remote", "tools", "server", "agents", "train-a-drafter"),
+    *("troubleshooting", "privacy", "exactness", "performance", "cli"),
+)
 SHORTCUTS = "shortcuts"
 DEFAULT_SIZE = QSize(860, 640)
 PAGE_MARGIN = 24
+MAX_MARKS = 500  # of search words on a page
 # Images, and links to files that exist only in the repository
 _LEFT_OUT = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]*)\]\(\.\.[^)]*\)")
 
@@ -47,6 +52,13 @@ class HelpDialog(QDialog):
         self.text.setAccessibleName(tr("Page"))
         self.text.setOpenLinks(False)
         self.text.anchorClicked.connect(self._follow)
+        self.search = SearchField(theme, tr("Search"), tr("Search help"))
+        self.search.textChanged.connect(self._search)
+        self.search.down_pressed.connect(self.list.setFocus)
+        self.none = small_label(theme, tr("No matches"), "secondary", wrap=True)
+        self.none.hide()
+        self.list.side.layout().insertWidget(0, self.search)  # type: ignore[union-attr]
+        self.list.side.layout().insertWidget(1, self.none)  # type: ignore[union-attr]
         row(self.list.side, line("upright"), (self.text, 1), spacing=0, parent=self)
         theme.changed.connect(self._draw)
         self.list.fit()
@@ -74,6 +86,43 @@ class HelpDialog(QDialog):
             f"th, td {{ padding: 5px 16px 5px 0px; border-bottom: 1px solid {colors.line}; text-align: left; }}"
         )
         self.text.setHtml(shortcuts_html(self._shortcuts) if self.page == SHORTCUTS else page_html(self.page))
+        self._mark()
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        """List only the pages that contain all words, and show the first of them."""
+        words = text.casefold().split()
+        found = [self._contains(page, words) for page in (*PAGES, SHORTCUTS)]
+        for place, hit in enumerate(found):
+            self.list.item(place).setHidden(not hit)
+        self.none.setVisible(not any(found))
+        if words and any(found) and not (self.list.currentRow() >= 0 and found[self.list.currentRow()]):
+            self.list.setCurrentRow(found.index(True))
+        self._mark()
+
+    def _contains(self, page: str, words: list[str]) -> bool:
+        text = str(self._shortcuts) if page == SHORTCUTS else _read(page)
+        return all(word in text.casefold() for word in words)
+
+    def _mark(self) -> None:
+        """Mark the search words on the page, and scroll to the first one."""
+        marks: list[QTextEdit.ExtraSelection] = []
+        form = QTextCharFormat()
+        form.setBackground(QColor(self._theme.colors.hit))
+        form.setForeground(QColor(self._theme.colors.on_hit))
+        for word in self.search.text().split():
+            found = self.text.document().find(word)
+            while not found.isNull() and len(marks) < MAX_MARKS:
+                mark = QTextEdit.ExtraSelection()
+                mark.cursor, mark.format = found, form
+                marks.append(mark)
+                found = self.text.document().find(word, found)
+        self.text.setExtraSelections(marks)
+        if marks:
+            first = min((mark.cursor for mark in marks), key=QTextCursor.selectionStart)
+            first.clearSelection()
+            self.text.setTextCursor(first)
+            self.text.ensureCursorVisible()
 
     @Slot(QListWidgetItem, QListWidgetItem)
     def _choose(self, item: QListWidgetItem | None, before: QListWidgetItem | None) -> None:

@@ -67,8 +67,8 @@ class RemoteEngine:
     """
 
     def __init__(self, connection: RemoteConnection, local: EngineDoor | None = None) -> None:
-        urls = {name: complete_address(getattr(connection, name)) for name in ("url", "plain_url")}
-        self._connection, self._local = replace(connection, **urls), local
+        url, plain_url = complete_address(connection.url), complete_address(connection.plain_url)
+        self._connection, self._local = replace(connection, url=url, plain_url=plain_url), local
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
         self._tasks: dict[asyncio.Task[None], RemoteJob] = {}

@@ -79,7 +79,7 @@ def with_secrets(saved: SavedConnection) -> RemoteConnection:
 
     def revealed(value: str) -> str:
         if (secret := reveal(_SERVICE, value)) is None:
-            template = "The system's keychain has no key for “{connection}”. Choose File > Models and enter it again."
+            template = "The system's keychain has no key for “{connection}”. Choose File ▸ Models and enter it again."
             raise UserError("connection_secret_missing", template, connection=saved.name)
         return secret
 

@@ -20,8 +20,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream quit unexpectedly last time. For details, choose Help &gt; Report a Problem.</source>
-            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Wählen Sie für Details „Hilfe &gt; Problem melden“.</translation>
+            <source>Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.</source>
+            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Wählen Sie für Details „Hilfe ▸ Problem melden“.</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -2320,8 +2320,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.</source>
-            <translation>Wird für zugangsbeschränkte Modelle benötigt. Es ist kein Schlüsselbund verfügbar. Setzen Sie stattdessen HF_TOKEN, oder führen Sie „hf auth login“ aus.</translation>
+            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
+            <translation>Wird für zugangsbeschränkte Modelle benötigt. Es ist kein Schlüsselbund verfügbar, daher kann es nicht gespeichert werden.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2370,8 +2370,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>{size} available</source>
-            <translation>{size} verfügbar</translation>
+            <source>{size} of disk space available</source>
+            <translation>{size} Speicherplatz verfügbar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2635,6 +2635,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>Die Gewichte benötigen etwa {needed}, mehr als die {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>This computer</source>
             <translation>Dieser Computer</translation>
         </message>
@@ -2645,7 +2650,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
             <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
         </message>
         <message>
@@ -2945,8 +2950,8 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add &gt; Custom Pair to add one from the hub.</source>
-            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ &gt; „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
+            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
+            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ ▸ „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -3025,11 +3030,6 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
-            <source>Doesn't fit</source>
-            <translation>Passt nicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
             <source>Fits comfortably</source>
             <translation>Passt bequem</translation>
         </message>
@@ -3055,8 +3055,8 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
-            <source>Too large for the available memory</source>
-            <translation>Zu groß für den verfügbaren Speicher</translation>
+            <source>Too large</source>
+            <translation>Zu groß</translation>
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
@@ -5330,8 +5330,8 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Tuning {name} is paused at {share}. To continue, choose File &gt; Tune Drafter.</source>
-            <translation>Die Anpassung von {name} ist bei {share} angehalten. Wählen Sie „Ablage“ &gt; „Drafter anpassen“, um fortzufahren.</translation>
+            <source>Tuning {name} is paused at {share}. To continue, choose File ▸ Tune Drafter.</source>
+            <translation>Die Anpassung von {name} ist bei {share} angehalten. Wählen Sie „Ablage“ ▸ „Drafter anpassen“, um fortzufahren.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5355,13 +5355,13 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
-            <translation>{name} wurde heruntergeladen. Wählen Sie „Ablage“ &gt; „Modelle“, um das Paar zu verwenden.</translation>
+            <source>{name} has been downloaded. Choose File ▸ Models to use it.</source>
+            <translation>{name} wurde heruntergeladen. Wählen Sie „Ablage“ ▸ „Modelle“, um das Paar zu verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} has been tuned. Choose File &gt; Tune Drafter to see the result.</source>
-            <translation>{name} wurde angepasst. Wählen Sie „Ablage“ &gt; „Drafter anpassen“, um das Ergebnis zu sehen.</translation>
+            <source>{name} has been tuned. Choose File ▸ Tune Drafter to see the result.</source>
+            <translation>{name} wurde angepasst. Wählen Sie „Ablage“ ▸ „Drafter anpassen“, um das Ergebnis zu sehen.</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5377,6 +5377,11 @@
             <location filename="../../app/window/help.py" />
             <source>Pages</source>
             <translation>Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Search help</source>
+            <translation>Hilfe durchsuchen</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -6652,8 +6657,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings &gt; Models.</extracomment>
-            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen &gt; Modelle.</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
+            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen ▸ Modelle.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6712,8 +6717,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen &gt; Modelle ein.</translation>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
+            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen ▸ Modelle ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6730,8 +6735,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
-            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen &gt; Modelle ein Zugriffstoken ein.</translation>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
+            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen ▸ Modelle ein Zugriffstoken ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6748,8 +6753,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
-            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen &gt; Modelle ein.</translation>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
+            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen ▸ Modelle ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -7282,8 +7287,8 @@
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connection_secret_missing</source>
-            <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
-            <translation>Der Schlüsselbund des Systems hat keinen Schlüssel für „{connection}“. Wählen Sie „Ablage“ &gt; „Modelle“, und geben Sie ihn erneut ein.</translation>
+            <extracomment>The system's keychain has no key for “{connection}”. Choose File ▸ Models and enter it again.</extracomment>
+            <translation>Der Schlüsselbund des Systems hat keinen Schlüssel für „{connection}“. Wählen Sie „Ablage“ ▸ „Modelle“, und geben Sie ihn erneut ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />

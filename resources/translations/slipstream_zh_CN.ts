@@ -20,8 +20,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream quit unexpectedly last time. For details, choose Help &gt; Report a Problem.</source>
-            <translation>Slipstream 上次意外退出。要查看详情，请选取“帮助 &gt; 报告问题”。</translation>
+            <source>Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.</source>
+            <translation>Slipstream 上次意外退出。要查看详情，请选取“帮助 ▸ 报告问题”。</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -2320,8 +2320,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. No keychain is available, so set HF_TOKEN or run “hf auth login” instead.</source>
-            <translation>受限模型需要此令牌。没有可用的钥匙串，请改为设置 HF_TOKEN 或运行“hf auth login”。</translation>
+            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
+            <translation>受限模型需要此令牌。没有可用的钥匙串，因此无法存储。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2370,8 +2370,8 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>{size} available</source>
-            <translation>可用空间 {size}</translation>
+            <source>{size} of disk space available</source>
+            <translation>磁盘可用空间 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2635,6 +2635,11 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>权重约需 {needed}，超过模型可用的 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>This computer</source>
             <translation>这台电脑</translation>
         </message>
@@ -2645,7 +2650,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>To see an estimate, choose Help &gt; {page} and measure this computer.</source>
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
             <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
         </message>
         <message>
@@ -2945,7 +2950,7 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add &gt; Custom Pair to add one from the hub.</source>
+            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
             <translation>没有与“{search}”匹配的模型对。选取“添加”&gt;“自定义模型对”，从 Hub 添加。</translation>
         </message>
         <message>
@@ -3025,11 +3030,6 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
-            <source>Doesn't fit</source>
-            <translation>无法容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
             <source>Fits comfortably</source>
             <translation>轻松容纳</translation>
         </message>
@@ -3055,8 +3055,8 @@
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
-            <source>Too large for the available memory</source>
-            <translation>超出可用内存</translation>
+            <source>Too large</source>
+            <translation>过大</translation>
         </message>
         <message>
             <location filename="../../app/models/recommendation.py" />
@@ -5330,7 +5330,7 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>Tuning {name} is paused at {share}. To continue, choose File &gt; Tune Drafter.</source>
+            <source>Tuning {name} is paused at {share}. To continue, choose File ▸ Tune Drafter.</source>
             <translation>{name} 的调优已在 {share} 处暂停。要继续，请选取“文件”&gt;“调优草稿模型”。</translation>
         </message>
         <message>
@@ -5355,12 +5355,12 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} has been downloaded. Choose File &gt; Models to use it.</source>
+            <source>{name} has been downloaded. Choose File ▸ Models to use it.</source>
             <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
-            <source>{name} has been tuned. Choose File &gt; Tune Drafter to see the result.</source>
+            <source>{name} has been tuned. Choose File ▸ Tune Drafter to see the result.</source>
             <translation>{name} 已调优。选取“文件”&gt;“调优草稿模型”来查看结果。</translation>
         </message>
         <message>
@@ -5377,6 +5377,11 @@
             <location filename="../../app/window/help.py" />
             <source>Pages</source>
             <translation>页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Search help</source>
+            <translation>搜索帮助</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -6652,8 +6657,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings &gt; Models.</extracomment>
-            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 &gt; 模型”中更正模型 Hub。</translation>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
+            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 ▸ 模型”中更正模型 Hub。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6712,8 +6717,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings &gt; Models.</extracomment>
-            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在“设置 &gt; 模型”中输入访问令牌。</translation>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
+            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在“设置 ▸ 模型”中输入访问令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6730,8 +6735,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings &gt; Models if it is private.</extracomment>
-            <translation>在 {endpoint} 上找不到 {repo}。请检查拼写；如果它是私有的，请在“设置 &gt; 模型”中输入访问令牌。</translation>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
+            <translation>在 {endpoint} 上找不到 {repo}。请检查拼写；如果它是私有的，请在“设置 ▸ 模型”中输入访问令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -6748,8 +6753,8 @@
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings &gt; Models.</extracomment>
-            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在“设置 &gt; 模型”中输入。</translation>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
+            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在“设置 ▸ 模型”中输入。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -7282,7 +7287,7 @@
         <message>
             <location filename="../../mlx_engine/remote/saved.py" />
             <source>connection_secret_missing</source>
-            <extracomment>The system's keychain has no key for “{connection}”. Choose File &gt; Models and enter it again.</extracomment>
+            <extracomment>The system's keychain has no key for “{connection}”. Choose File ▸ Models and enter it again.</extracomment>
             <translation>系统钥匙串中没有“{connection}”的密钥。请选取“文件”&gt;“模型”，然后重新输入。</translation>
         </message>
         <message>

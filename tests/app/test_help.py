@@ -25,7 +25,7 @@ def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, mo
     app = start(loaded=False)
     app.window.commands.guide.trigger()
     dialog = app.window.dialogs.find(HelpDialog)
-    assert dialog is not None and dialog.list.currentItem().text() == "User guide"
+    assert dialog is not None and dialog.list.currentItem().text() == "User Guide"
     assert "How do I chat?" in dialog.text.toPlainText()
     dialog._follow(QUrl("exactness.md#what-does-exact-mode-promise"))
     assert dialog.page == "exactness" and dialog.text.verticalScrollBar().value() > 0
@@ -54,7 +54,25 @@ def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
 
 
 def test_the_list_has_the_pages_for_users() -> None:
-    assert set(PAGES) < set(ALL_PAGES) and {"architecture", "releasing"}.isdisjoint(PAGES)
+    assert set(ALL_PAGES) - set(PAGES) == {"architecture", "kernels", "releasing"}
+
+
+def test_help_is_searched(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.commands.guide.trigger()
+    dialog = app.window.dialogs.find(HelpDialog)
+    listed = lambda: [dialog.list.item(row).text() for row in range(dialog.list.count()) if not dialog.list.item(row).isHidden()]  # noqa: E731
+    everything = listed()
+    assert everything[-1] == "Keyboard Shortcuts" and {"Local server", "Remote servers", "Coding agents"} <= set(everything)
+    dialog.search.setText("OPENCODE Qwen")
+    assert "Coding agents" in listed() and len(listed()) < len(everything)
+    assert dialog.list.currentItem().text() == listed()[0], "the first match is shown"
+    marked = {mark.cursor.selectedText().casefold() for mark in dialog.text.extraSelections()}
+    assert marked == {"opencode", "qwen"}
+    dialog.search.setText("zzzz")
+    assert listed() == [] and dialog.none.isVisible()
+    dialog.search.clear()
+    assert listed() == everything and not dialog.none.isVisible() and not dialog.text.extraSelections()
 
 
 def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:

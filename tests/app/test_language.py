@@ -131,7 +131,7 @@ def test_no_text_of_the_window_names_a_terminal_command() -> None:
 def test_an_engine_text_has_its_own_wording_in_the_window() -> None:
     error = UserError("repo_gated", "{repo} is gated at {page}; run “slipstream models login”.", repo="a/b", page="P")
     assert language.translated(error.text) == (
-        "a/b is gated. Accept its conditions at P, then enter your access token in Settings > Models."
+        "a/b is gated. Accept its conditions at P, then enter your access token in Settings ▸ Models."
     )
     assert "slipstream models login" in str(error)
 

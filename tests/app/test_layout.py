@@ -7,6 +7,9 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
+from app.chat.chat_settings import ChatSettingsDialog
+from app.server.server_dialog import ServerDialog
+from app.widgets.layout import SCREEN_SHARE, ScrollingPage
 from app.widgets.theme import Appearance
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
@@ -68,3 +71,20 @@ def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
     app.window.resize(app.window.width(), app.window.height() - 40)
     below = transcript.soft_edge.geometry().bottom()
     app.until(lambda: transcript.soft_edge.geometry().bottom() == transcript.viewport().geometry().bottom() and below > 0)
+
+
+def test_dialogs_scroll_only_if_the_screen_is_too_small(start: Start) -> None:
+    app = start()
+    app.window.resize(700, 500)
+    app.window.dialogs.show_server()
+    app.window.dialogs.show_chat_settings()
+    most = app.window.screen().availableSize() * SCREEN_SHARE
+    for kind in (ServerDialog, ChatSettingsDialog):
+        dialog = app.window.dialogs.find(kind)
+        assert dialog is not None
+        page = dialog.findChild(ScrollingPage)
+        app.until(lambda page=page, dialog=dialog: page.verticalScrollBar().maximum() == 0 or dialog.height() == most.height())
+        assert page.height() >= min(page.sizeHint().height(), most.height() - 80)
+    settings, server = app.window.dialogs.find(ChatSettingsDialog), app.window.dialogs.find(ServerDialog)
+    assert settings.focusWidget() is settings.form.system
+    assert not server.example.verticalScrollBar().isVisible()

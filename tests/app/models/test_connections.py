@@ -292,12 +292,12 @@ def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
     [
         (recorded("vllm_dflash/v1_models_nokey"), "rejected the key"),
         (Response(200, (), b"<html>Welcome</html>"), "doesn't respond like an OpenAI-compatible server"),
-        (Response(404, (), b"Not Found"), "HTTP status 404"),
-        (Response(302, (("location", "http://elsewhere.example"),), b""), "HTTP status 302"),
+        (Response(404, (), b"Not Found"), "doesn't respond like an OpenAI-compatible server"),
+        (Response(302, (("location", "http://elsewhere.example"),), b""), "Enter that address."),
         (listing(), "lists no models"),
         (Response(200, JSON, b"[" * 1_000_000), "doesn't respond like an OpenAI-compatible server"),
         (Response(200, JSON, b"x" * 30_000_000), "doesn't respond like an OpenAI-compatible server"),
-        (Response(200, JSON, b'{"data": [', cut=True), "connection to"),
+        (Response(200, JSON, b'{"data": [', cut=True), "doesn't respond like an OpenAI-compatible server"),
     ],
 )
 def test_servers_that_cannot_be_used(start: Start, vllm: Replay, response: Response, problem: str) -> None:

@@ -43,3 +43,21 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(start: Start, hub: 
     answers: list[tuple[str, str]] = []
     picker.check(str(tmp_path / "base"), "", lambda *found: answers.append(found))
     app.until(lambda: answers == [("", "")])
+
+
+def test_the_search_field_shows_the_search_after_a_pair_was_added(start: Start, hub: LocalHub) -> None:
+    hub.repo("owner/smollm", target_files(100_000))
+    app = start()
+    opened(app)
+    picker = app.window.dialogs.find(PickerDialog)
+    assert picker is not None
+    picker.filters.button(4).click()
+    picker.search.setText("smollm")
+    assert picker.empty.text() == "No pairs match “smollm”. Choose Add ▸ Custom Pair to add one from the hub."
+    dialog = custom_pair(app)
+    dialog.target.setText("owner/smollm")
+    dialog.go.click()
+    app.until(lambda: dialog.go.text() == "Add")
+    dialog.go.click()
+    app.until(lambda: app.window.picker.selected.startswith("own:"))
+    assert len(app.window.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0

@@ -200,7 +200,7 @@ def test_model_settings_apply_at_once_and_are_stored(
     assert settings is not None and settings.list.currentItem().text() == "Models"
     dialog = settings.findChild(ModelSettings)
     assert dialog is not None
-    app.until(lambda: "GB available" in dialog.room.text())
+    app.until(lambda: "GB of disk space available" in dialog.room.text())
     assert app.window.dialogs.find(PickerDialog).space.text().endswith("available") and not dialog.move_button.isEnabled()
     assert "HF_HUB_CACHE" in dialog.room.text()
     dialog.limit.setCurrentIndex(3)

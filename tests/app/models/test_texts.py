@@ -11,7 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.models.downloads import Downloads, PairDownload, duration
-from app.models.pair_card import license_name, memory_names
+from app.models.pair_card import MemoryDetails, facts_of, license_name, memory_names
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.errors import EngineText
@@ -19,6 +19,7 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
 from mlx_engine.pairs.pair import Pair, demo_pair
+from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS
@@ -83,7 +84,7 @@ def test_a_pair_that_fits_but_is_slow_says_so() -> None:
     fits = candidate("a", 4 * GB, 5 * GB)
     slow, large = (one.with_variant(0, replace(one.shown, slow=True)) for one in (fits, candidate("b", 60 * GB, 60 * GB)))
     texts = [one.verdict_text for one in (fits, slow, large)]
-    assert texts == ["Fits comfortably", "Fits, but too slow", "Doesn't fit"]
+    assert texts == ["Fits comfortably", "Fits, but too slow", "Too large"]
 
 
 def test_whole_words_of_a_name_come_first_in_a_search() -> None:
@@ -171,3 +172,24 @@ def test_the_picker_does_not_import_mlx() -> None:
 
     code = "import sys, app.models.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0
+
+
+@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize("needed", [5 * GB, 33 * GB, 60 * GB, 200 * GB])
+def test_reasons_for_a_pair_do_not_contradict_its_verdict(slow: bool, needed: int) -> None:
+    one = candidate("small", 4 * GB, needed)
+    shown = replace(one.shown, slow=slow, label="4-bit", bits=4)
+    one = replace(one, variants=(shown, replace(shown, label="8-bit", bits=8)))
+    text = facts_of(one, True).get("Why this pair", "")
+    praises = [part for part in ("Leaves memory", "Fits,", "Usually gives", "Quick to download") if part in text]
+    assert bool(praises) == (one.verdict_text in ("Fits comfortably", "Tight fit"))
+
+
+def test_weights_that_are_too_large_are_more_than_the_memory(start: Callable[..., Running]) -> None:
+    details = MemoryDetails(start(loaded=False).window.theme)
+    for needed, expected in (
+        (37 * GB, ", more than the 19.0 GB available to models."),
+        (9 * GB, " of the 19.0 GB available to models."),
+    ):
+        details.show_fit(Fit((FitLine("Weights of both models", needed, ""),), 8192, 19 * GB), True)
+        assert details.reason.text().endswith(expected)

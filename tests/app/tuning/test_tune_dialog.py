@@ -380,7 +380,7 @@ def test_a_run_paused_earlier_is_mentioned_once(start: Start, folders: tuple[Pat
     app = start(data=tmp_path)
     app.conductor.use(LoadPair(*folders))
     app.until(lambda: bool(app.notices))
-    assert "is paused at 25%. To continue, choose File > Tune Drafter." in app.notices[0]
+    assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.notices[0]
     app.window.foot.notices.clear()
     app.until(lambda: app.conductor.loader.progress is None)
     app.conductor.use(LoadPair(*folders))
