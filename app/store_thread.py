@@ -16,6 +16,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.conversations import wording
 from app.conversations.database import OpenedStore, open_store
 from app.conversations.schema import is_disk_fault
 from app.conversations.store import Store
@@ -43,7 +44,8 @@ class _Job:
 class StoreThread(QObject):
     """The window's interface to the store. `then` is called on the window's thread."""
 
-    notice = Signal(object)  # text for the user
+    notice = Signal(object)  # text about a problem, for the user
+    saved_again = Signal(str)  # the text of the notice that is outdated now
     unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why they can't be saved
 
     _done = Signal(object, object)
@@ -57,6 +59,7 @@ class StoreThread(QObject):
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._unwritten: deque[_Job] = deque()
         self._refusal = ""  # why a write in `_unwritten` failed
+        self._refused = ""  # the notice about it
         self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
         self._index_rebuilt = False
         self._reported: set[str] = set()  # notices about dropped writes
@@ -153,7 +156,7 @@ class StoreThread(QObject):
             except Exception as error:
                 self._report("write", error)
                 if is_disk_fault(error):
-                    self._refusal = str(error)
+                    self._refusal, self._refused = wording.disk_fault(error), self._problems["write"]
                     break
                 self._dropped.add(job.chat_id)
             if self._in_memory:
@@ -161,7 +164,7 @@ class StoreThread(QObject):
             self._unwritten.popleft()
         if self._refusal and not self._unwritten:
             self._refusal = ""
-            self.notice.emit(tr("Your chats are being saved again."))
+            self.saved_again.emit(self._refused)
         unsaved = frozenset(self._dropped.union(job.chat_id for job in self._unwritten) - {""})
         if unsaved != self._unsaved:
             self._unsaved = unsaved
@@ -185,15 +188,15 @@ class StoreThread(QObject):
         if isinstance(error, UserError):
             self.notice.emit(translated(error.text))
             return
-        log.error("The store failed", exc_info=error)
+        log.error("The store failed: %s", error, exc_info=None if is_disk_fault(error) else error)
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
             notice = tr("Your chat database is damaged ({error}). Export what you need, then restart Slipstream.", error=error)
         elif not is_disk_fault(error):
             notice = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
         elif action == "write":
-            notice = tr("Can't save your chats: {error}. Slipstream will keep trying.", error=error)
+            notice = tr("Can't save your chats: {error}. Slipstream will keep trying.", error=wording.disk_fault(error))
         else:
-            notice = tr("Can't read your chats: {error}.", error=error)
+            notice = tr("Can't read your chats: {error}.", error=wording.disk_fault(error))
         if notice != self._problems[action] and notice not in self._reported:
             self.notice.emit(notice)
         if action == "write" and not is_disk_fault(error):

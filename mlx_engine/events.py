@@ -1,8 +1,8 @@
 """All events of an engine, as frozen dataclasses of plain values.
 
 *Drafted*: proposed tokens. *Accepted*: proposals that the target confirmed, 0 to width - 1. *Tested*: accepted plus the rejected
-one, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, called acceptance length in papers. The first token,
-from prefill, belongs to no round.
+one, if any. *Acceptance*: accepted / drafted, as servers report it. *Tokens per round*: accepted + 1, called acceptance length in
+papers. The first token, from prefill, belongs to no round.
 """
 
 import threading
@@ -318,16 +318,13 @@ class Stats:
 
     @property
     def acceptance(self) -> float | None:
-        """Accepted / tested, 0 to 1, or None if nothing was tested."""
-        return self.accepted / self.tested if self.tested else None
+        """The share of drafted tokens that were accepted; see `acceptance`."""
+        return acceptance(self.accepted, self.drafted)
 
-    @property
-    def share_of_drafts(self) -> float | None:
-        """Accepted / drafted tokens, 0 to 1; None if nothing was drafted.
 
-        Servers call this share acceptance.
-        """
-        return self.accepted / self.drafted if self.drafted else None
+def acceptance(accepted: int, drafted: int) -> float | None:
+    """Return accepted / drafted tokens, 0 to 1; None if nothing was drafted or a server reports only one of them."""
+    return accepted / drafted if 0 < drafted >= accepted else None
 
 
 def tokens_per_round(replies: Sequence[Stats]) -> float | None:

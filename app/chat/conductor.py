@@ -64,13 +64,15 @@ class Conductor(QObject):
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # id of the chat being read
+        self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
         self._unsaved: Chat | None = None  # chat with changed settings
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
         self._save_timer.timeout.connect(self.save_settings)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
+        self.library.restored.connect(self._return_to_restored)
         self.library.revealed.connect(self.open_chat)
-        self.library.messages_added.connect(self._show_added)
+        self.library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
         for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_job.notified):
             signal.connect(self.notify)
         for job in (self.reply_job, self.comparison_job):
@@ -424,7 +426,7 @@ class Conductor(QObject):
     def _show(self, chat: Chat) -> None:
         self.cancel_edit()
         self.save_settings()
-        self._opening = ""
+        self._opening = self._left = ""
         self.chat = chat
         self.chat_changed.emit()
         self.turns_changed.emit(chat.turns)
@@ -436,16 +438,19 @@ class Conductor(QObject):
             self.open_chat(chat_id)
 
     @Slot(object)
-    def _show_added(self, chat: Chat) -> None:
-        if chat is self.chat:
-            self.turns_changed.emit(chat.turns)
-
-    @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:
         if self.reply_job.chat is not None and self.reply_job.chat.id in chat_ids:
             self.reply_job.stop()
         if self.chat.id in chat_ids:
+            left = self.chat.id
             self.new_chat()
+            self._left = left
+
+    @Slot(object)
+    def _return_to_restored(self, chat_ids: list[str]) -> None:
+        """Open the chat that was open when it was deleted, unless the user has opened another one."""
+        if self._left in chat_ids:
+            self.open_chat(self._left)
 
     # Comparisons
 

@@ -82,7 +82,7 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = ()) -> ImportOu
         store.save_all(snapshots, outcome.folders)
     except sqlite3.OperationalError as error:
         raise UserError(
-            "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=str(error)
+            "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=wording.disk_fault(error)
         ) from error
     return outcome
 

@@ -61,8 +61,8 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
             reason = tr("Your chat database is damaged.")
         return _start_over(file, reason)
     except (sqlite3.Error, OSError) as error:
-        log.exception("The database cannot be opened")
-        why = str(error) if isinstance(error, sqlite3.Error) else (error.strerror or tr("unknown error")).lower()
+        log.error("The database cannot be opened: %s", error)
+        why = wording.disk_fault(error) if isinstance(error, sqlite3.Error) else (error.strerror or tr("unknown error")).lower()
         return _in_memory(file, tr("Can't open your chats in {file} ({error}), so new chats won't be saved.", file=file, error=why))
 
 
@@ -192,8 +192,8 @@ def _in_memory(file: Path, notice: str) -> OpenedStore:
                     if 1 <= schema.version_of(database) <= schema.VERSION:
                         store.copy_from(database)
             break
-        except Exception:  # damage can raise anything
-            log.exception("The database cannot be read (%s)", option)
+        except Exception as error:  # damage can raise anything
+            log.warning("The database cannot be read (%s): %s", option, error, exc_info=not schema.is_disk_fault(error))
             store.close()
             store = Store(None)
     return OpenedStore(store, saves=False, notice=notice)

@@ -1,5 +1,7 @@
 """Text that can be stored, searched and tokenized: valid UTF-8 without NUL."""
 
+import re
+
 from mlx_engine.tools.visible import visible
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -18,10 +20,22 @@ def clean(text: str) -> str:
     return text.replace("\0", REPLACEMENT)
 
 
+# The beginning of a refusal
+_REFUSAL = re.compile(
+    r"(i['’]m|i am) (sorry|unable|not able|only|just|a small|an ai)|(i|we) (can['’]t|cannot|don['’]t|do not)|sorry\b|"
+    r"as an ai\b|unfortunately|this small demo model|es tut mir|tut mir leid|leider|ich kann|als ki\b|"
+    r"抱歉|对不起|很抱歉|我无法|我不能|作为",
+    re.IGNORECASE,
+)
+
+
 def short_title(text: str) -> str:
-    """Return the title in a model's output: words of its first line, without quotes."""
+    """Return the title in a model's output: words of its first line, without quotes. A refusal is none."""
     line = next((line for line in (" ".join(line.split()) for line in clean(text).splitlines()) if line), "")
-    words = line.removeprefix("Title:").strip(_AROUND_TITLE).split()[:TITLE_WORDS]
+    line = line.removeprefix("Title:").strip(_AROUND_TITLE)
+    if _REFUSAL.match(line):
+        return ""
+    words = line.split()[:TITLE_WORDS]
     return " ".join(words)[:TITLE_CHARS].strip(_AROUND_TITLE)
 
 

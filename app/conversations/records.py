@@ -27,7 +27,7 @@ _REPLY = (
     "tokens",
     "tokens_before",
     "rounds",
-    "tested",
+    "drafted",
     "accepted",
     "left_out",
     "result_length",

@@ -10,7 +10,19 @@ from typing import Literal, get_args
 
 from app.language import translated
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, Event, Failed, Finished, MeasuredBy, PrefillProgress, Round, Source, Stats, StopReason
+from mlx_engine.events import (
+    Commit,
+    Event,
+    Failed,
+    Finished,
+    MeasuredBy,
+    PrefillProgress,
+    Round,
+    Source,
+    Stats,
+    StopReason,
+    acceptance,
+)
 from mlx_engine.requests import GenerationRequest, Message, Mode
 from mlx_engine.tools.record import CallRecord, messages_of
 
@@ -130,7 +142,7 @@ class Reply:
     tokens: int = 0
     tokens_before: int = 0  # `tokens` when the reply was last continued
     rounds: int = 0
-    tested: int = 0
+    drafted: int = 0
     accepted: int = 0
     left_out: int = 0  # number of oldest messages that were not sent
     result_length: int = 0  # characters of each result that were sent, at most; 0 for all
@@ -165,7 +177,7 @@ class Reply:
                 self._count(event, at_s)
             case Round():
                 self.rounds += 1
-                self.tested += event.tested
+                self.drafted += event.width - 1
                 self.accepted += event.accepted
             case PrefillProgress():
                 self.prefill, self.left_out, self.result_length = event, event.left_out, event.result_length
@@ -249,10 +261,10 @@ class Reply:
 
     @property
     def acceptance(self) -> float | None:
-        """Accepted / tested tokens, from 0 to 1."""
+        """The share of drafted tokens that were accepted, from 0 to 1."""
         if self.stats and not self.running:
             return self.stats.acceptance
-        return self.accepted / self.tested if self.tested else None
+        return acceptance(self.accepted, self.drafted)
 
 
 def joined(first: Stats, second: Stats) -> Stats:

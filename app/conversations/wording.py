@@ -1,5 +1,6 @@
 """Texts for a reply's statistics. Unknown values are left out."""
 
+import sqlite3
 from collections.abc import Sequence
 
 from app.conversations.reply import Reply
@@ -28,6 +29,22 @@ def about_tokens(count: int, exact: bool) -> str:
 def chats(count: int) -> str:
     """Format a number of chats: "1 chat" or "12 chats"."""
     return tr("1 chat") if count == 1 else tr("{count} chats", count=number(count))
+
+
+def disk_fault(error: BaseException) -> str:
+    """Return why the disk refuses to work, in the middle of a sentence."""
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return tr("the disk is full")
+        case sqlite3.SQLITE_READONLY:
+            return tr("the file or its folder is read-only")
+        case sqlite3.SQLITE_BUSY:
+            return tr("another program is using the file")
+        case sqlite3.SQLITE_CANTOPEN:
+            return tr("the file can't be opened")
+        case sqlite3.SQLITE_IOERR:
+            return tr("the disk reports an error")
+    return str(error)
 
 
 def plain_rate(tok_s: float) -> str:
@@ -65,7 +82,7 @@ def size(count: float) -> str:
 
 
 def chip(reply: Reply, short: bool = False) -> str:
-    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 93% accepted".
+    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 62% accepted".
 
     The text for an imported reply names its model. Unless `short`, the text for a plain reply includes the reason.
     """
@@ -86,8 +103,6 @@ def chip(reply: Reply, short: bool = False) -> str:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:
         parts.append(tr("{share} accepted", share=percent(reply.acceptance)))
-    elif reply.stats and not reply.running and reply.stats.share_of_drafts is not None:
-        parts.append(tr("{share} of drafts accepted", share=percent(reply.stats.share_of_drafts)))
     return " · ".join(parts)
 
 
@@ -193,12 +208,9 @@ def details(stats: Stats) -> str:
         lines.append(tr("Drafter: {name}, tuned", name=name) if stats.tuned else tr("Drafter: {name}", name=name))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
-    counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
-    if stats.share_of_drafts is not None and is_remote:
-        share = percent(stats.share_of_drafts)
-        lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts, share=share))
-    elif stats.rounds and not is_remote:
-        lines.append(tr("{drafted} tokens drafted, {tested} tested, {accepted} accepted", **counts))
+    if stats.acceptance is not None:
+        counts = {"drafted": number(stats.drafted), "accepted": number(stats.accepted), "share": percent(stats.acceptance)}
+        lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts))
     if stats.few_accepted:
         lines.append(tr("Almost no drafts were accepted, probably because {cause}", cause=translated(stats.few_accepted)))
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):

@@ -43,6 +43,7 @@ class ChatLibrary(QObject):
     changed = Signal()
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
+    restored = Signal(object)  # list of ids
     became_private = Signal(object)  # list of ids
     revealed = Signal(str)  # id of a chat to open
     messages_added = Signal(object)  # Chat that an import added messages to
@@ -53,7 +54,8 @@ class ChatLibrary(QObject):
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._store.notice.connect(self.notified)
+        self._store.notice.connect(lambda text: self.notified.emit(Notice(text, "error", topic=text)))
+        self._store.saved_again.connect(self._report_saved)
         self._store.unsaved_changed.connect(self._set_unsaved)
         self._store.start()
         self.entries: dict[str, ChatSummary] = {}
@@ -79,6 +81,10 @@ class ChatLibrary(QObject):
         self.changed.emit()
         self.presets_changed.emit()
         self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")
+
+    @Slot(str)
+    def _report_saved(self, problem: str) -> None:
+        self.notified.emit(Notice(tr("Your chats are being saved again."), topic=problem))
 
     @Slot(frozenset, str)
     def _set_unsaved(self, unsaved: frozenset[str], refusal: str) -> None:
@@ -179,6 +185,7 @@ class ChatLibrary(QObject):
                 self.entries[entry.id] = entry if entry.folder in self.folders else replace(entry, folder="")
             self._deleted.difference_update(ids)
             self._store.write(lambda store: store.delete(ids, deleted=False))
+            self.restored.emit(ids)
 
         count = len(deleted)
         message = tr("Deleted “{title}”", title=deleted[0].title) if count == 1 else tr("Deleted {count} chats", count=count)

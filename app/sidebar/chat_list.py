@@ -152,6 +152,7 @@ class ChatList(QTreeView):
         if _content(found) == _content(before):
             return
         kept, selected = self.current, self._multiple
+        place_before = self._place_of_open()
         place = self.verticalScrollBar().value()
         self._refreshing = True
         if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
@@ -179,7 +180,14 @@ class ChatList(QTreeView):
             if one in self._rows:
                 self.selectionModel().select(self._rows[one].index(), QItemSelectionModel.SelectionFlag.Select)
         self.verticalScrollBar().setValue(place)
+        if (item := self._rows.get(self._conductor.chat.id)) is not None and self._place_of_open() != place_before:
+            self.scrollTo(item.index())  # a new chat, or one that a message has moved up
         self._place_button()
+
+    def _place_of_open(self) -> tuple[str, int]:
+        """Return the heading and row of the open chat."""
+        item = self._rows.get(self._conductor.chat.id)
+        return (item.parent().text(), item.row()) if item is not None else ("", -1)
 
     def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
         """Update only rows that changed: rebuilding a list of thousands would be slow."""

@@ -107,7 +107,7 @@ class Actions(QObject):
         self.previous_version = add(tr("Previous &Version"), partial(commands.switch_version, -1), "Ctrl+Alt+Left")
         self.next_version = add(tr("Ne&xt Version"), partial(commands.switch_version, 1), "Ctrl+Alt+Right")
         self.chat_settings = add(tr("Chat Se&ttings…"), dialogs.show_chat_settings, "Ctrl+I")
-        self.rename = add(tr("Re&name…"), commands.rename, "F2")
+        self.rename = add(tr("Re&name"), commands.rename, "F2")
         self.pin = add(tr("&Pin"), commands.pin, "Ctrl+Alt+P", checkable=True)
         self.move_to_folder = QMenu(tr("Move to &Folder"), window)
         self.move_to_folder.aboutToShow.connect(partial(commands.fill_folder_menu, self.move_to_folder))

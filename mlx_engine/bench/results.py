@@ -175,7 +175,7 @@ def table(report: dict[str, Any]) -> str:
         lines += ["", f"DFlash / plain: {report['ratio']:.2f} (runs {_range(report['ratios'], '.2f')})"]
     lines += [f"Identical replies: {report['identical']} of {report['compared']}"]
     if positions := report["dflash"]["acceptance_by_position"]:
-        lines += ["Acceptance by position: " + " ".join(f"{share:.0%}" for share in positions)]
+        lines += ["Acceptance by position, if all before are accepted: " + " ".join(f"{share:.0%}" for share in positions)]
     if report["dflash"]["widths"] or report["dflash"]["plain_steps"]:
         counts = {"1": report["dflash"]["plain_steps"]} | report["dflash"]["widths"]
         lines += ["Rounds by width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]

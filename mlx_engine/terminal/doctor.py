@@ -146,7 +146,7 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
         info = open_pair(door, given)
         if info.why_plain:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
-        # At a fixed width, drafts are tested even if few are accepted
+        # At a fixed width, tokens are drafted even if few are accepted
         request = GenerationRequest(messages=question, max_tokens=32, ignore_eos=True, width=min(_WIDTH, info.block_size))
         for event in events(door, CompareRequest(request)):
             result = event if isinstance(event, CompareResult) else result
@@ -160,7 +160,7 @@ def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
     few = result.dflash.stats.few_accepted
     if few and result.verdict != "different":
         share = result.dflash.stats.acceptance or 0
-        detail = f"{loads}; only {share:.0%} of the tested drafts were accepted, probably because {few}"
+        detail = f"{loads}; only {share:.0%} of the drafted tokens were accepted, probably because {few}"
         return Diagnosis(name, "warn", detail, "DFlash gains nothing with this drafter. Choose another one.")
     if result.verdict == "identical":
         return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")

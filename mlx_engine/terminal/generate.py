@@ -86,8 +86,6 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
         parts.append(f"{stats.tokens_per_round:.1f} tokens/round")
     if stats.acceptance is not None:
         parts.append(f"{stats.acceptance:.0%} accepted")
-    elif stats.share_of_drafts is not None:
-        parts.append(f"{stats.share_of_drafts:.0%} of drafts accepted")
     if stats.mostly_plain:
         parts.append(f"mostly plain: {stats.mostly_plain}")
     if stats.few_accepted:

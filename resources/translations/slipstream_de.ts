@@ -1545,6 +1545,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>another program is using the file</source>
+            <translation>ein anderes Programm benutzt die Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>context full</source>
             <translation>Kontext voll</translation>
         </message>
@@ -1595,6 +1600,26 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>the disk is full</source>
+            <translation>das Volume ist voll</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the disk reports an error</source>
+            <translation>das Volume meldet einen Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the file can't be opened</source>
+            <translation>die Datei lässt sich nicht öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the file or its folder is read-only</source>
+            <translation>die Datei oder ihr Ordner ist schreibgeschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} chats</source>
             <translation>{count} Chats</translation>
         </message>
@@ -1625,11 +1650,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
-            <translation>{drafted} Token entworfen, {tested} geprüft, {accepted} angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>{rate} (measured here)</source>
             <translation>{rate} (hier gemessen)</translation>
         </message>
@@ -1652,11 +1672,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{share} accepted</source>
             <translation>{share} angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{share} of drafts accepted</source>
-            <translation>{share} der Entwürfe angenommen</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3730,6 +3745,11 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>Your chats are being saved again.</source>
+            <translation>Ihre Chats werden wieder gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{chats} already there.</source>
             <translation>{chats} bereits vorhanden.</translation>
         </message>
@@ -3837,11 +3857,6 @@
             <location filename="../../app/store_thread.py" />
             <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
             <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats are being saved again.</source>
-            <translation>Ihre Chats werden wieder gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -5115,8 +5130,8 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
-            <source>Re&amp;name…</source>
-            <translation>&amp;Umbenennen …</translation>
+            <source>Re&amp;name</source>
+            <translation>&amp;Umbenennen</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

@@ -1545,6 +1545,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>another program is using the file</source>
+            <translation>另一个程序正在使用该文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>context full</source>
             <translation>上下文已满</translation>
         </message>
@@ -1595,6 +1600,26 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>the disk is full</source>
+            <translation>磁盘已满</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the disk reports an error</source>
+            <translation>磁盘报告错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the file can't be opened</source>
+            <translation>无法打开该文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>the file or its folder is read-only</source>
+            <translation>文件或其文件夹为只读</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} chats</source>
             <translation>{count} 个对话</translation>
         </message>
@@ -1625,11 +1650,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{drafted} tokens drafted, {tested} tested, {accepted} accepted</source>
-            <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>{rate} (measured here)</source>
             <translation>{rate}（在本机测量）</translation>
         </message>
@@ -1652,11 +1672,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{share} accepted</source>
             <translation>接受率 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{share} of drafts accepted</source>
-            <translation>草稿接受率 {share}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -3730,6 +3745,11 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
+            <source>Your chats are being saved again.</source>
+            <translation>对话已恢复存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{chats} already there.</source>
             <translation>{chats}已存在。</translation>
         </message>
@@ -3837,11 +3857,6 @@
             <location filename="../../app/store_thread.py" />
             <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
             <translation>对话数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats are being saved again.</source>
-            <translation>对话已恢复存储。</translation>
         </message>
         <message>
             <location filename="../../app/tools/server_card.py" />
@@ -5115,8 +5130,8 @@
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
-            <source>Re&amp;name…</source>
-            <translation>重新命名(&amp;N)…</translation>
+            <source>Re&amp;name</source>
+            <translation>重新命名(&amp;N)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />

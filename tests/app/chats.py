@@ -82,7 +82,7 @@ def nodes(draw: st.DrawFn) -> Node:
         origin=draw(texts),
         tokens=draw(counts),
         rounds=draw(counts),
-        tested=draw(counts),
+        drafted=draw(counts),
         accepted=draw(counts),
         left_out=draw(counts),
         thinking_s=draw(st.one_of(st.none(), st.floats(0, 1e6))),

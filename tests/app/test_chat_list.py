@@ -164,3 +164,28 @@ def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start
     assert not app.conductor.library.entries and app.conductor.chat.empty
     app.window.sidebar.undo_bar.button.click()
     assert set(app.conductor.library.entries) == ids
+
+
+def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(start: Start) -> None:
+    """With a long list scrolled down, the open chat was out of sight."""
+    app = start()
+    library, listed = app.conductor.library, app.window.sidebar.list
+    old = chat_with(app, "Old")
+    now = time.time()
+    for number in range(80):
+        library.entries[f"chat {number}"] = ChatSummary(f"chat {number}", f"Title {number}", now, now - 86_400 * number)
+    library.entries[old] = replace(library.entries[old], changed=now - 86_400 * 79)
+    library.changed.emit()
+    bar = listed.verticalScrollBar()
+
+    def in_view(one: str) -> bool:
+        return listed.viewport().rect().contains(row_center(listed, one))
+
+    bar.setValue(bar.maximum())
+    place = bar.value()
+    library.rename("chat 3", "Another title")
+    assert bar.value() == place, "other chats don't scroll the list"
+    app.ask("Moves up")
+    assert listed.chat_ids()[0] == old and in_view(old)
+    bar.setValue(bar.maximum())
+    assert in_view(chat_with(app, "New"))

@@ -89,9 +89,25 @@ def test_without_generated_titles_the_first_words_stay(start: Start, why: str) -
         ("x" * 500, "x" * TITLE_CHARS),
         ("“”", ""),
         ("", ""),
+        ("I only have eyes for you", "I only have eyes for you"),
+        ("Sorrow in Poems", "Sorrow in Poems"),
+        ("This small demo model can't help with that.", ""),
+        ("I'm sorry, but I can't write a title.", ""),
+        ("“I cannot help with that.”", ""),
+        ("Es tut mir leid, das kann ich nicht.", ""),
+        ("抱歉，我无法回答。", ""),
         ("a\0b \ud800", "a�b �"),
     ],
 )
 def test_a_written_title_becomes_one_short_line(written: str, expected: str) -> None:
     assert short_title(written) == expected
     assert len(short_title(written).split()) <= TITLE_WORDS
+
+
+def test_a_refusal_is_no_title(start: Start) -> None:
+    """A demo pair behind a server answered the request for a title like any other question."""
+    app = with_pair(start, answer("Why did it cross?"), answer("This small demo model can't help with that."))
+    app.ask(PROMPT)
+    app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.engine.busy)
+    app.until(lambda: not app.window._titles._waiting)
+    assert title(app) == PROMPT

@@ -456,3 +456,20 @@ def test_search_results_with_the_same_title_show_their_date(start: Start) -> Non
     assert {bool(row.data(WHEN)) for row in rows if row.data(TITLE) == "Needle"} == {True}
     assert {row.data(WHEN) for row in rows if row.data(TITLE) == "Needle alone"} == {""}
     assert all(f"Needle, {row.data(WHEN)}: " in row.data() for row in rows if row.data(WHEN))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_undo_opens_the_deleted_chat_that_was_open(start: Start, elsewhere: bool) -> None:
+    app = start()
+    other, one = chat_with(app, "Other"), chat_with(app, "One")
+    app.window.commands.delete.trigger()
+    assert app.conductor.chat.empty
+    if elsewhere:
+        app.conductor.open_chat(other)
+        app.until(lambda: app.conductor.chat.id == other)
+    app.window.commands.undo_delete.trigger()
+    if elsewhere:
+        assert app.conductor.chat.id == other
+    else:
+        app.until(lambda: app.conductor.chat.id == one)
+        assert texts(app)[0][0] == "One"

@@ -26,6 +26,7 @@ class NoticedThread:
         self.thread = StoreThread(lambda: OpenedStore(Store(None), saves=True))
         self.notices: list[str] = []
         self.thread.notice.connect(self.notices.append)
+        self.thread.saved_again.connect(lambda problem: self.notices.append(f"saved again: {problem}"))
         self.thread.start()
 
     def after(self, do: Callable[..., None], work: Callable[[Store], object]) -> list[str]:

@@ -49,12 +49,14 @@ def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start,
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.until(lambda: bool(limits))
     app.ask("word " * 20_000)
-    app.until(lambda: any("Can't save" in notice for notice in app.notices))
+    app.until(lambda: any("Can't save your chats: the disk is full." in notice for notice in app.notices))
+    assert app.window.foot.notices.property("look") == "error"
     app.ask("And another " + "word " * 20_000)
     assert shown_text(app) == "Fine."
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.ask("Short")
     app.until(lambda: any("being saved again" in notice for notice in app.notices))
+    assert not any("Can't save" in notice for notice in app.notices)
     found: list[int] = []
     app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
     app.until(lambda: found == [3])
@@ -75,7 +77,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     bar, first = app.window.foot.unsaved, chat_with(app, "Saved")
     limit_pages(1)
     second = chat_with(app, "word " * 20_000)
-    app.until(lambda: bar.isVisible() and "can't be saved: database or disk is full" in bar.label.text())
+    app.until(lambda: bar.isVisible() and "can't be saved: the disk is full" in bar.label.text())
     third = chat_with(app, "Too late")
     app.until(lambda: app.conductor.library.unsaved == {second, third})
     assert bar.isVisible()

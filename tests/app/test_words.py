@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from app.conversations import wording
 from app.conversations.chat_tree import Chat, Node
@@ -15,6 +16,7 @@ from mlx_engine.errors import EngineText
 from mlx_engine.events import CompareResult, Failed, Finished, PrefillProgress, Stats
 from mlx_engine.events import CompletedReply as WholeReply
 from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.terminal.generate import stats_line
 from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
@@ -43,9 +45,9 @@ def test_one_arrival_gives_no_rate() -> None:
 def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(a_round(tested=6, accepted=5), 0.1)
-    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83% accepted"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 33% accepted"
     reply.accept(done(), 0.2)
-    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91% accepted"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 33% accepted"
     assert wording.facts(reply) == "512 tok/s · first token after 38 ms · 13 tokens"
 
 
@@ -208,3 +210,19 @@ def test_ties_and_differences_have_their_own_verdicts_and_count_from_one() -> No
     other = replace(result, verdict="different", margin=1.5)
     verdict = verdict_on(other)[1]
     assert "differ starting at token 42" in verdict and "differ by 1.5" in verdict
+
+
+@given(made=made_up_stats, running=st.booleans())
+def test_acceptance_means_the_same_everywhere(made: Stats, running: bool) -> None:
+    """A reply of this computer showed 98% where a server showed 53% for the same model."""
+    shown = replace(made, mode="dflash", plain_because=())
+    known = 0 < shown.drafted >= shown.accepted
+    expected = wording.percent(shown.accepted / shown.drafted) if known else None
+    reply = Reply("dflash", 1024, stats=shown, reason="eos")
+    if running:
+        reply = Reply("dflash", 1024, rounds=1, drafted=shown.drafted, accepted=shown.accepted)
+    found = [part.removesuffix(" accepted") for part in wording.chip(reply).split(" · ") if part.endswith(" accepted")]
+    assert found == ([expected] if known else [])
+    line = [part for part in stats_line(shown, "eos").split(" · ") if part.endswith("% accepted")]
+    assert line == ([f"{shown.accepted / shown.drafted:.0%} accepted"] if known else [])
+    assert ("tokens drafted" in wording.details(shown)) == known

@@ -51,7 +51,7 @@ class TestGenerate:
         assert main(["generate", "Hi"], ScriptedEngine) == 0
         shown = capsys.readouterr()
         assert shown.out == "Hello there.\n"
-        assert "DFlash · 300 tok/s · 4.0 tokens/round · 75% accepted · first token after 0.25 s · 5 tokens" in shown.err
+        assert "DFlash · 300 tok/s · 4.0 tokens/round · 43% accepted · first token after 0.25 s · 5 tokens" in shown.err
 
     def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["generate", "Hi", "--json"], ScriptedEngine) == 0
