@@ -61,6 +61,7 @@ class ChatLibrary(QObject):
         self.entries: dict[str, ChatSummary] = {}
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
+        self.read = False  # whether the database has been read
         self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes
         self.refusal = ""  # why the changes can't be saved
         self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
@@ -74,6 +75,7 @@ class ChatLibrary(QObject):
         self._store.write(Store.recover)  # after reading: a full disk must not hide the chats
 
     def _fill(self, contents: Contents) -> None:
+        self.read = True
         # Keep what was added after the read began
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
         self.folders = {folder.id: folder for folder in contents.folders} | self.folders

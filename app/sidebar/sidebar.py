@@ -96,7 +96,7 @@ class Sidebar(QWidget):
         if self.search.text().strip():
             self._search_timer.start()
         else:
-            self.empty.setText(tr("No chats yet"))
+            self.empty.setText(tr("No chats yet") if self._library.read else "")
             self._pages.setCurrentWidget(self.list if self._library.entries or self._library.folders else self.empty)
 
     @Slot(Qt.Key)

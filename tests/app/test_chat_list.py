@@ -189,3 +189,11 @@ def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(start: Start) -> None:
     assert listed.chat_ids()[0] == old and in_view(old)
     bar.setValue(bar.maximum())
     assert in_view(chat_with(app, "New"))
+
+
+def test_the_list_says_that_it_is_empty_only_once_it_is_read(start: Start) -> None:
+    """A library of a thousand chats began with “No chats yet”."""
+    app = start(loaded=False)
+    assert app.window.sidebar.empty.text() == ""
+    app.load()
+    app.until(lambda: app.window.sidebar.empty.text() == "No chats yet")
