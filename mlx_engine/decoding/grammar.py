@@ -46,6 +46,7 @@ _KEYWORDS = {"regex": "pattern", "lookaround": "pattern", "Unknown format": "for
 _MESSAGES = {
     r"Unimplemented keys: \[(.*)\]": r"\1 isn't supported",
     r"oneOf constraints are not supported": r"“oneOf” isn't supported if its branches may overlap. Use anyOf",
+    r"Regex is empty": r"no string matches its “pattern”, “format”, lengths, and values together",
     r"Unsatisfiable schema: (.*)": r"no value can match it: \1",
     r"Failed to generate regex for (integer|float) range": r"the range of “minimum” and “maximum” has too many digits",
     r"(Resource|Anchor|Pointer) '([^']*)'": r"“$ref” or “$schema”: “\2” is unknown",

@@ -20,6 +20,7 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _CHOICES = ("const", "enum")
 _BOUNDS = {"minimum": _WHOLE, "maximum": _WHOLE, "exclusiveMinimum": _WHOLE - 1, "exclusiveMaximum": _WHOLE - 1}
 _MOST_LISTS = 100  # lists that a set's grammar may enumerate
+_MOST_LEVELS = 2_000  # of nesting, through references: llguidance compiles recursively on the thread's stack
 _MOST_LOGGED = 100
 _logged: set[str] = set()
 
@@ -74,7 +75,7 @@ def _distinct_lists(schema: dict, root: Any) -> list[list] | None:
         return None
     choices = [json.loads(text) for text in dict.fromkeys(map(json.dumps, choices))]
     least, most = schema.get("minItems", 0), schema.get("maxItems", len(choices))
-    if not isinstance(least, int) or not isinstance(most, int):
+    if not isinstance(least, int) or not isinstance(most, int) or least < 0:
         return None
     lists = [list(each) for count in range(least, min(most, len(choices)) + 1) for each in permutations(choices, count)]
     return lists if len(lists) <= _MOST_LISTS else None
@@ -140,6 +141,8 @@ def _check_recursion(schema: dict) -> None:
     references = {part["$ref"] for part in _parts(schema) if isinstance(part.get("$ref"), str)}
     references = {reference for reference in references if reference.startswith("#")}
     targets = {reference: _target(reference, schema) for reference in references}
+    if len(references) > _MOST_LEVELS or _depth(schema) + sum(_depth(target) + 1 for target in targets.values()) > _MOST_LEVELS:
+        raise BadSchema("$ref: its references are nested too deeply, or too many")
     endless = {reference for reference, target in targets.items() if target is not None}
     while ended := {each for each in endless if _is_finite(targets[each], endless)}:
         endless -= ended
@@ -162,6 +165,15 @@ def _target(reference: str, root: Any) -> Any:
     return found if reference == "#" or reference.startswith("#/") else None
 
 
+def _depth(value: Any) -> int:
+    """Return how deeply objects and lists are nested."""
+    level, found = [value], 0
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        found += 1
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
+    return found
+
+
 def _is_finite(part: Any, endless: set[str]) -> bool:
     """Return whether a schema may have a finite value, if some references have none."""
     if not isinstance(part, dict):
@@ -178,10 +190,10 @@ def _is_finite(part: Any, endless: set[str]) -> bool:
     kind = kind[0] if isinstance(kind, list) and len(kind) == 1 else kind
     if kind == "object" and isinstance(required, list) and isinstance(properties, dict):
         return all(_is_finite(properties.get(name), endless) for name in required if isinstance(name, str))
-    if kind == "array" and _is_number(part.get("minItems")):
+    if kind == "array" and isinstance(part.get("minItems"), int):
         first = part.get("prefixItems")
         first = first if isinstance(first, list) else []
-        if not all(_is_finite(item, endless) for item in first[: int(part["minItems"])]):
+        if not all(_is_finite(item, endless) for item in first[: max(0, part["minItems"])]):
             return False
         return part["minItems"] <= len(first) or _is_finite(part.get("items"), endless)
     return True

@@ -248,6 +248,26 @@ def test_recursion_with_an_end_is_accepted():
     assert accepts('{"type": "array", "items": {"$ref": "#"}}', "[[],[[]]]")
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"type": "array", "uniqueItems": true, "items": {"type": "boolean"}, "minItems": -1}',
+        '{"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"$ref": "#/$defs/a"}}}',
+        '{"type": "array", "prefixItems": [{"$ref": "#"}], "minItems": 1e400}',
+        '{"multipleOf": 1e-320}',
+        '{"minimum": NaN}',
+        '{"enum": [%s]}' % ("9" * 4000),
+        json.dumps({"$defs": {f"a{at}": {"$ref": f"#/$defs/a{at + 1}"} for at in range(3000)}, "$ref": "#/$defs/a0"}),
+    ],
+    ids=range(7),
+)  # fmt: skip
+def test_hostile_schemas_are_refused_with_a_reason(schema):
+    request = GenerationRequest(messages=(Message("user", "Hi"),), schema=schema)
+    with pytest.raises(UserError) as caught:
+        reply_grammar(made("think", QWEN3), request, (), 0)
+    assert caught.value.text.code == "bad_schema"
+
+
 FOREIGN = (
     "Unimplemented",
     "f64",
@@ -258,6 +278,7 @@ FOREIGN = (
     "Pointer",
     "registry",
     "regex for",
+    "Regex is",
     "%json",
     "Parser",
 )
@@ -269,7 +290,8 @@ FOREIGN = (
         {"not": {}}, {"oneOf": [{"type": "string"}, {"type": "string"}]}, {"minimum": "5"}, {"type": "integer", "minimum": 10**18},
         {"$ref": "#/$defs/x"}, {"$ref": "http://x/y"}, {"$ref": "#a"}, {"enum": []}, {"multipleOf": 0.07}, {"allOf": [False]},
         {"type": "string", "maxLength": 10**11}, {"type": "string", "pattern": "["}, {"type": "string", "pattern": "(?=a)"},
-        {"$schema": "http://unknown/", "type": "string"}, {"type": "integer", "minimum": 2, "maximum": 1},
+        {"$schema": "http://unknown/", "type": "string"}, {"allOf": [{"const": "a"}, {"pattern": "b"}], "type": "string"},
+        {"type": "integer", "minimum": 2, "maximum": 1},
     ],
 )  # fmt: skip
 def test_refusals_use_no_words_of_the_library(schema):
