@@ -25,6 +25,7 @@ class Family:
     window: int = 512  # tokens, unless the config sets it
     global_heads: bool = False  # full attention has its own head count and size, and some layers share K/V
     sinks: bool = False  # attention has one sink per head
+    slow_norms: bool = False  # whether mlx-lm's norms consist of many operations
     row_exact: bool = True  # whether mlx-lm computes one row and several with the same formula
 
 
@@ -53,7 +54,7 @@ FAMILIES: dict[str, Family] = {
         Family("deepseek_v32", ("CacheList", "KVCache"), row_exact=False),
         Family("glm_moe_dsa", ("CacheList", "KVCache"), row_exact=False),
         # Muse normalizes embeddings before its first layer, but its drafters use raw ones
-        Family("muse_glimmer", _SLIDING, full_every=4, window=2048),
+        Family("muse_glimmer", _SLIDING, full_every=4, window=2048, slow_norms=True),
         Family("laguna", _SLIDING),
         Family("lfm2", _DELTA, recurrent="conv"),
         Family("lfm2_moe", _DELTA, recurrent="conv"),

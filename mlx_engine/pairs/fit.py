@@ -9,7 +9,7 @@ from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.target_config import STEP, layer_states, text_config, text_family, whole
+from mlx_engine.pairs.target_config import STEP, LayerState, layer_states, text_config, text_family, whole
 
 FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
 CONTEXT = 8192  # tokens, by default
@@ -21,6 +21,7 @@ _FOUR_BITS = 4 + 2 * 16 / 64  # bits per weight in 4 bits: 64 weights share a 16
 _FUSED = (64, 80, 128)  # head sizes of Metal's fused attention (MLX 0.32, `ScaledDotProductAttention::use_fallback`)
 _STREAM = 8  # hidden-sized results per layer: two norms, attention output and its projection, two sums, input, output
 _QUERIES = 4  # query-sized results: projected, normed, rotated, scaled
+_SEGMENT, _DECAYS = 256, 4  # rows of a step of Mamba-2 (mlx-lm's `ssm_attn`); its matrices of a row for every head and token
 _GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 
@@ -184,40 +185,72 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
     """Return the memory of the widest pass: a prompt chunk at the end of the context.
 
     MLX queues operations ahead, so the results of a whole layer can coexist. Attention scores, by far the largest results, exist
-    only once, because each step reuses the previous one's memory. Metal's fused attention stores no scores.
+    only once, because each step reuses the previous one's memory. Metal's fused attention stores no scores. Choosing experts, and
+    norms of many operations, take so long to queue that scores are freed before the results of the feed-forward exist.
     """
     text = text_config(config)
     hidden, heads, states = whole(text, "hidden_size"), whole(text, "num_attention_heads"), layer_states(config)
     if not (hidden and heads and states):
         return FitLine("Workspace", None, "")
     rows = min(context, PREFILL_ROWS)
-    size = whole(text, "head_dim") or hidden // heads
+    taps = 0 if drafter is None else len(drafter.tapped(len(states))) * hidden
+    mixing, scores, copied = _attention(config, states, heads, context, fused)
+    feed_forward, has_experts = _feed_forward(text, hidden)
+    stream = _STREAM * hidden
+    family = text_family(config)
+    separate = (has_experts and not family.sinks) or family.slow_norms
+    phases = [
+        ([stream + mixing + feed_forward, 2 * taps], 0),  # the tapped outputs exist twice while they are concatenated
+        ([stream + mixing + (0 if separate else feed_forward), taps, *scores], copied),
+    ]
+    if not fused and family.recurrent == "linear_attn":  # without Metal's kernel, every token's state exists
+        phases.append(([stream, taps, max(state.recurrent for state in states)], 0))
+    widths, copied = max(phases, key=lambda phase: rows * sum(phase[0]) + phase[1])
+    formula = f"{rows:,} × ({' + '.join(f'{width:,}' for width in widths if width)}) × {element}"
+    if copied:
+        formula += f" + {copied:,} × {element}"
+    return FitLine("Workspace", (rows * sum(widths) + copied) * element, formula)
+
+
+def _attention(config: dict, states: list[LayerState], heads: int, context: int, fused: bool) -> tuple[int, list[int], int]:
+    """Return what attention and recurrent layers hold during a prompt chunk.
+
+    Returns:
+        The values per token besides scores, those of scores, and the values of copies of cached rows and of the mask.
+    """
+    text, rows = text_config(config), min(context, PREFILL_ROWS)
+    size = whole(text, "head_dim") or (whole(text, "hidden_size") or 0) // heads
+    growing = [(context if state.window is None else min(context, state.window + rows), state.row) for state in states if state.row]
+    seen, row = max(growing, default=(0, 0))
+    mask = rows * seen // 4  # one byte each
+    if latent := whole(text, "kv_lora_rank"):
+        nope, value, indexers = (whole(text, name) or 0 for name in ("qk_nope_head_dim", "v_head_dim", "index_n_heads"))
+        # the rotary part's scores are the mask of the others, and keys and values are expanded for every head; an indexer adds its
+        # heads' scores and their order
+        scores = [heads * seen] if fused and nope == value and nope in _FUSED else [2 * heads * seen]
+        return 0, scores + [(indexers + 1) * seen] * bool(indexers), seen * (heads * (nope + value) + latent) + mask
     mixing = _QUERIES * heads * size
     if any(state.recurrent for state in states):
         names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim")
-        values, keys, key, value = (whole(text, f"linear_{name}") or 0 for name in names)
-        mixing = max(mixing, _QUERIES * (2 * keys * key + values * value))
-    widths = [_STREAM * hidden + mixing + _feed_forward(text, hidden)]
-    if drafter is not None:
-        widths.append(2 * len(drafter.tapped(len(states))) * hidden)  # the tapped outputs, and their concatenation
-    seen = max((context if state.window is None else min(context, state.window + rows) for state in states if state.row), default=0)
-    if seen and not (fused and size in _FUSED):
-        copies = 2 if text_family(config).sinks else 1  # adding a column for the sinks copies the scores
-        widths.append(copies * heads * seen)
-    formula = f"{rows:,} × ({' + '.join(f'{width:,}' for width in widths)}) × {element}"
-    return FitLine("Workspace", rows * sum(widths) * element, formula)
+        values, keys, key, width = (whole(text, f"linear_{name}") or 0 for name in names)
+        mixing = max(mixing, _QUERIES * (2 * keys * key + values * width))
+    mixing += _DECAYS * (whole(text, "mamba_num_heads") or 0) * min(rows, _SEGMENT)
+    if not seen or (fused and size in _FUSED):
+        return mixing, [], 0
+    copies = 2 if text_family(config).sinks else 1  # adding a column for the sinks copies the scores
+    return mixing, [copies * heads * seen], seen * row + mask
 
 
-def _feed_forward(text: dict, hidden: int) -> int:
-    """Return the values per token in the widest kind of feed-forward layer."""
+def _feed_forward(text: dict, hidden: int) -> tuple[int, bool]:
+    """Return the values per token in the widest kind of feed-forward layer, and whether there are experts."""
     dense = whole(text, "intermediate_size") or 0
     chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), None)
     if chosen is None:
-        return _GATED * dense
+        return _GATED * dense, False
     expert = whole(text, "moe_intermediate_size") or dense
     shared = whole(text, "shared_expert_intermediate_size") or 0
     # each chosen expert reads and writes a copy of the token
-    return max(_GATED * dense if expert != dense else 0, chosen * (_GATED * expert + 2 * hidden) + _GATED * shared)
+    return max(_GATED * dense if expert != dense else 0, chosen * (_GATED * expert + 2 * hidden) + _GATED * shared), True
 
 
 def gigabytes(count: float) -> str:
