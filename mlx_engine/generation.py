@@ -148,7 +148,7 @@ def _generate(
             progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out, cut)]
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
-                automatic = AutomaticWidth(history, request.lookup_only)
+                automatic = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
                 controller: WidthController = FixedWidth(request.width) if request.width else automatic
                 copies = Lookup((*prompt, *first.tokens), history.block - 1) if history.lookup and not request.width else None
                 ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact

@@ -5,10 +5,13 @@ estimate is therefore conditional: the probability that draft i is accepted give
 tested draft i. A rarely tested position borrows from the previous position or from an estimate with a longer memory.
 """
 
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 
 _SCORE_DECAY = 0.9  # decay of an estimate's log likelihood per round
 _MIN_LIKELIHOOD = 0.02  # floor, so that one surprise doesn't rule out an estimate
+_CHANGED = (0.03, 0.7)  # rates of hopeless and of unknown text
+_CHANGE_ODDS = -2.5  # log odds of each of these
+_USUAL_ODDS = -2.0  # log odds that text is as usual after a hopeless reply
 
 
 class Acceptance:
@@ -59,38 +62,59 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """A mixture of acceptance estimates, weighted by their recent accuracy.
+    """A mixture of acceptance estimates for one reply, weighted by their recent accuracy.
+
+    Some estimates learn: from all replies, and from the latest rounds of this one. Others are fixed: the text may have become
+    hopeless or unknown, or it may be like the latest reply. A fixed estimate takes over after one or two rounds that only it
+    expected, and so a change of the text is noticed long before the others have learned it.
 
     Args:
-        memories: memory of each estimate in rounds, descending. Each estimate borrows from the one before it, and the first
-            borrows from `longest`.
+        positions: number of drafts in the widest block.
+        memories: memory in rounds of the estimates that learn from this reply, descending. Each borrows from the one before it.
         weight: weight of the borrowed rate, in rounds.
-        longest: estimate that persists across replies.
+        usual: estimate that learns from all replies.
+        latest: rates of the latest reply if it was hopeless, or None. They replace the usual ones, which then learn nothing.
     """
 
-    def __init__(self, positions: int, memories: tuple[float, ...], weight: float, longest: Acceptance) -> None:
-        self._estimates = [longest, *(Acceptance(positions, memory, weight) for memory in memories)]
+    def __init__(
+        self, positions: int, memories: tuple[float, ...], weight: float, usual: Acceptance, latest: list[float] | None = None
+    ) -> None:
+        self._usual, self._latest = usual, latest
+        self._own = [Acceptance(positions, memory, weight) for memory in memories]
+        self._fixed = [*([chance] * positions for chance in _CHANGED), *([] if latest is None else [latest])]
+        untested = Acceptance(positions, inf, 1.0)
+        self._estimates = [*(untested for _ in self._fixed), usual, *self._own]
+        self._odds = [
+            *(_CHANGE_ODDS for _ in _CHANGED),
+            *([0.0] if latest is None else [0.0, _USUAL_ODDS]),
+            *(0.0 for _ in memories),
+        ]
         self._scores = [0.0] * len(self._estimates)  # decayed log likelihoods
         self._refresh()
 
     def record(self, tested: int, accepted: int, rounds: float) -> None:
-        """Record a round, as in `Acceptance.record`. The longest memory ignores `rounds`."""
+        """Record a round, as in `Acceptance.record`. The usual rates ignore `rounds`."""
+        decay = _SCORE_DECAY**rounds
         for i, chances in enumerate(self._chances):
             likelihood = 0.0
             for p in chances[:accepted]:
                 likelihood += log(max(p, _MIN_LIKELIHOOD))
             if accepted < tested:
                 likelihood += log(max(1 - chances[accepted], _MIN_LIKELIHOOD))
-            self._scores[i] = _SCORE_DECAY * self._scores[i] + likelihood
-            self._estimates[i].record(tested, accepted, rounds if i else 1.0)
+            self._scores[i] = decay * self._scores[i] + likelihood
+        if self._latest is None:
+            self._usual.record(tested, accepted)
+        for estimate in self._own:
+            estimate.record(tested, accepted, rounds)
         self._refresh()
 
     def chances(self) -> tuple[list[float], list[float]]:
         """Return each draft's acceptance rate and its standard deviation."""
-        top = max(self._scores)
-        shares = [exp(score - top) for score in self._scores]
+        scores = [score + odds for score, odds in zip(self._scores, self._odds, strict=True)]
+        top = max(scores)
+        shares = [exp(score - top) for score in scores]
         total = sum(shares)
-        mean, square = [0.0] * len(self._chances[0]), [0.0] * len(self._chances[0])
+        mean, square = [0.0] * len(self._fixed[0]), [0.0] * len(self._fixed[0])
         for share, estimate, chances in zip(shares, self._estimates, self._chances, strict=True):
             share /= total
             for i, (p, variance) in enumerate(zip(chances, estimate.variances(chances), strict=True)):
@@ -99,9 +123,12 @@ class BlendedAcceptance:
         return mean, [sqrt(max(s - p * p, 0.0)) for p, s in zip(mean, square, strict=True)]
 
     def _refresh(self) -> None:
-        self._chances: list[list[float]] = []
-        for estimate in self._estimates:
-            self._chances.append(estimate.chances(self._chances[-1] if self._chances else None))
+        usual = self._usual.chances()
+        self._chances = [*self._fixed, usual]
+        borrowed = usual if self._latest is None else self._latest
+        for estimate in self._own:
+            borrowed = estimate.chances(borrowed)
+            self._chances.append(borrowed)
 
 
 def tokens_by_width(chances: list[float]) -> list[float]:

@@ -1,9 +1,15 @@
 """Width control, which keeps DFlash at least as fast as plain decoding.
 
 Before each pass, the loop asks for a `WidthChoice`; it reports the `PassOutcome` after the pass, at most one pass late.
-`FixedWidth` always returns the requested width. `AutomaticWidth` maximizes tokens per second, from pass costs (`PassCosts`) and
-recent acceptance (`Acceptance`). Plain steps compete with rounds. While plain steps win, occasional trial rounds check whether that
-is still true. Trials have a small time budget. Decisions depend only on the reported outcomes: equal outcomes give equal choices.
+`FixedWidth` always returns the requested width. `AutomaticWidth` maximizes tokens per second. Decisions depend only on the reported
+outcomes: equal outcomes give equal choices. The model:
+
+- A pass of width w costs what `PassCosts` expects, and yields one token plus the drafts that `BlendedAcceptance` expects. Plain
+  steps compete with rounds.
+- While plain steps win, trial rounds check whether that is still true. They may cost a fixed share of the time of all replies at
+  similar temperatures, not of one reply. A part of this credit is kept for the start of the next reply, whose text may differ.
+- A reply starts with the usual acceptance of earlier replies. If few drafts of the latest reply were accepted and plain steps won,
+  they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance at once.
 """
 
 from dataclasses import dataclass, replace
@@ -17,9 +23,11 @@ from mlx_engine.errors import EngineText
 
 # Costs and credits are in plain steps unless stated otherwise
 _TRIAL_SHARE = 0.015  # share of the time for trials
-_FIRST_CREDIT = 2.0  # trial credit at the start of a reply
-_HOPELESS = 0.25  # first-draft acceptance below which the first credit must be paid back
+_FIRST_CREDIT = 2.0  # least trial credit at the start of a reply, unless plain decoding won in the latest one
 _MAX_CREDIT = 4.0  # limit of saved trial credit
+_INTERRUPTION = 0.1  # cost of a trial for the plain step after it, which can't be queued ahead
+_HOPELESS = 0.5  # first-draft acceptance below which the next reply starts with plain decoding, too
+_SUCCESS = 2  # accepted drafts after which a hopeless reply is forgotten
 _MIN_LOSS = 0.05  # minimum charge for a trial, even if it wins
 _PARKING_DOUBT = 0.7  # standard deviations of acceptance granted to rounds before plain decoding takes over
 _OPTIMISM = 1.0  # standard deviations added to the estimate for a trial
@@ -27,7 +35,8 @@ _MIN_GAIN = 1.02  # minimum speed-up that a trial must promise
 _PLAIN_TRIAL_STEPS = 2  # two, because the first isn't queued ahead and its time isn't representative
 _VAGUE = 0.12  # uncertainty of the plain cost, relative to the best round's, above which plain decoding is timed first
 _STEPS_PER_ROUND = 8.0  # plain steps that count as one round for the decay of acceptance
-_MEMORIES = (40.0, 10.0)  # of this reply's acceptance estimates, in rounds
+_MEMORIES = (40.0, 10.0)  # of acceptance estimates, in rounds
+_BANDS = 2.0  # ranges of temperature that are remembered separately, per unit
 _UNKNOWN = 0.7  # acceptance assumed before any draft is tested
 _HOPED = 0.75  # acceptance assumed for a trial during plain decoding
 _COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # match length -> acceptance assumed for a copied token
@@ -76,7 +85,7 @@ class FixedWidth:
 
 
 class PairHistory:
-    """Costs and acceptance of a pair on this machine, kept across replies.
+    """Costs and acceptance of a pair on this machine, kept in memory across replies.
 
     Args:
         block: the drafter's block size.
@@ -92,8 +101,28 @@ class PairHistory:
         self.lookup = True
         self.shift = 0.0
         self.costs = PassCosts(table, block)
-        self.drafts = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
+        self._bands: dict[int, Band] = {}
+
+    def band(self, temperature: float) -> "Band":
+        """Return the band of replies at about this temperature."""
+        return self._bands.setdefault(round(_BANDS * temperature), Band(self.block))
+
+
+class Band:
+    """What replies at similar temperatures have in common.
+
+    Attributes:
+        usual: acceptance of drafts over all replies, except while plain decoding wins.
+        hopeless: acceptance of drafts in the latest reply if plain decoding won because few were accepted, or None.
+        copies: acceptance of copies by length of the match.
+        credit: trial credit, in plain steps.
+    """
+
+    def __init__(self, block: int) -> None:
+        self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
+        self.hopeless: list[float] | None = None
         self.copies = {length: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
+        self.credit = 0.0
 
 
 @dataclass(frozen=True)
@@ -112,21 +141,22 @@ class AutomaticWidth:
     Args:
         history: costs and acceptance.
         lookup_only: whether to choose no drafter rounds.
+        temperature: of the reply.
     """
 
-    def __init__(self, history: PairHistory, lookup_only: bool = False) -> None:
-        self._history, self._costs, self._copies = history, history.costs, history.copies
+    def __init__(self, history: PairHistory, lookup_only: bool = False, temperature: float = 0.0) -> None:
+        self._history, self._costs, self._band = history, history.costs, history.band(temperature)
         self.block = history.block
         self._expected: list[float] = []  # chances of the latest drafts, by the drafter's confidence
         self._kinds = [] if lookup_only else [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
-        self._drafts = BlendedAcceptance(history.block - 1, _MEMORIES, 3.0, history.drafts)
+        self._parked = self._band.hopeless is not None  # whether plain decoding has taken over
+        self._drafts = self._blend()
+        if not self._parked:
+            self._band.credit = max(self._band.credit, _FIRST_CREDIT)
         self._outlook: _Outlook | None = None
-        self._credit: float | None = None  # seconds
-        self._advance = history.drafts.chances()[0] < _HOPELESS
-        self._debt = 0.0  # seconds of credit still to be paid back
+        self._began = False  # whether a pass was recorded
         self._trial_steps = 0  # remaining plain steps of a trial
         self._pace = 0.0  # seconds per token of the best pass
-        self._parked = False  # whether plain decoding has taken over
         self._steps_since_round = 0
         self._batch: list[float] = []  # seconds of unrecorded plain steps
         self._failures = 0  # consecutive trials that accepted nothing
@@ -142,7 +172,7 @@ class AutomaticWidth:
         self._pace = outlook.pace
         if offer is not None and (copy := self._lookup(depth, offer, outlook)) is not None:
             return copy
-        if outlook.trial is None or self._credit is None or self._credit < outlook.price:
+        if outlook.trial is None or not self._began or self._band.credit < outlook.price:
             return outlook.best
         if outlook.trial == PLAIN_STEP:
             self._trial_steps = _PLAIN_TRIAL_STEPS - 1
@@ -166,24 +196,21 @@ class AutomaticWidth:
         kind, depth = outcome.choice.kind, outcome.depth
         if outcome.seconds is not None:
             self._record_time(outcome.choice, depth, outcome.seconds)
-        seconds = self._costs.seconds(kind, depth) if outcome.seconds is None else outcome.seconds
-        plain = self._costs.seconds(PLAIN_STEP, depth)
-        if self._credit is None:
-            self._credit = _FIRST_CREDIT * plain
-            self._debt = self._credit if self._advance else 0.0
-        earned = _TRIAL_SHARE * seconds
-        paid = min(earned, self._debt)
-        self._debt -= paid
-        self._credit = min(self._credit + earned - paid, _MAX_CREDIT * plain)
+        self._began = True
+        plain, seconds = self._costs.seconds(PLAIN_STEP, depth), self._costs.seconds(kind, depth)
+        self._band.credit = min(self._band.credit + _TRIAL_SHARE * seconds / plain, _MAX_CREDIT)
         if outcome.choice.trial:
-            self._credit -= max(seconds - (outcome.accepted + 1) * self._pace, _MIN_LOSS * plain)
+            if outcome.seconds is not None:
+                seconds = min(seconds, outcome.seconds)  # a single pass can take far longer because of other programs
+            loss = (seconds - (outcome.accepted + 1) * self._pace) / plain
+            self._band.credit -= max(loss + (_INTERRUPTION if self._parked else 0.0), _MIN_LOSS)
         if kind == PLAIN_STEP:
             self._steps_since_round += 1
             if self._steps_since_round % _REVIEW_EVERY == 0 or outcome.choice.trial:
                 self._outlook = None
             return
         if kind.proposer == "lookup":
-            self._copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
+            self._band.copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
             self._steps_since_round += outcome.accepted + 1
             return
         for at, chance in enumerate(self._expected[: outcome.tested]):
@@ -191,6 +218,8 @@ class AutomaticWidth:
         self._expected = []
         rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
         self._steps_since_round = 0
+        if self._band.hopeless is not None and outcome.accepted >= min(_SUCCESS, kind.width - 1):  # the text has changed
+            self._band.hopeless, self._drafts = None, self._blend()
         self._drafts.record(outcome.tested, outcome.accepted, rounds)
         self._failures = self._failures + 1 if outcome.choice.trial and outcome.accepted == 0 else 0
         self._outlook = None
@@ -225,16 +254,16 @@ class AutomaticWidth:
                 if rates[best] * plain > 1:
                     pace = seconds[best] / tokens[best.width - 1]
             if pace == plain:
-                self._parked = True
+                self._parked, self._band.hopeless = True, chances if chances[0] < _HOPELESS else None
                 return self._plain_outlook(plain, seconds, tokens)
         self._parked = False
-        if self._credit is None or self._credit < _MIN_LOSS * plain:
+        if not self._began or self._band.credit < _MIN_LOSS:
             return _Outlook(WidthChoice(best), pace, None, 0.0)
         trial, limit = None, _MIN_GAIN / pace
         if pace < plain and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS and costs.uncertainty(PLAIN_STEP, best) > _VAGUE:
             trial, limit = PLAIN_STEP, inf
         hoped = tokens_by_width([min(p + _OPTIMISM * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
-        price = _PLAIN_TRIAL_STEPS * max(plain - pace, _MIN_LOSS * plain)
+        price = _PLAIN_TRIAL_STEPS * max(1 - pace / plain, _MIN_LOSS)
         for kind in (PLAIN_STEP, *self._kinds):
             # A narrower round can surprise only by its cost, not by its acceptance
             yields = tokens if kind.width < best.width else hoped
@@ -243,8 +272,8 @@ class AutomaticWidth:
             if kind == best or rate <= limit:
                 continue
             loss = each - tokens[kind.width - 1] * pace
-            cost = max(loss, _MIN_LOSS * plain) * (_PLAIN_TRIAL_STEPS if kind == PLAIN_STEP else 1)
-            if cost <= _MAX_CREDIT * plain:  # otherwise a cheaper trial comes first, and also informs about its neighbors
+            cost = max(loss / plain, _MIN_LOSS) * (_PLAIN_TRIAL_STEPS if kind == PLAIN_STEP else 1)
+            if cost <= _MAX_CREDIT:  # otherwise a cheaper trial comes first, and also informs about its neighbors
                 trial, limit, price = kind, rate, cost
         return _Outlook(WidthChoice(best), pace, trial, price)
 
@@ -261,19 +290,21 @@ class AutomaticWidth:
             if gain / loss > best_ratio:
                 trial, best_ratio = kind, gain / loss
         if trial is None:
-            # All rounds seem too slow, but the machine may have been busy: try once per reply, then rarely
+            # All rounds seem too slow, but the machine may have been busy: try rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
-            return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT * plain)
-        price = 0.0
-        if trial is not None:
-            price = max(seconds[trial] - plain * tokens[trial.width - 1], _MIN_LOSS * plain) * min(1 + self._failures / 4, 3.0)
-        return _Outlook(choice, plain, trial, price)
+            return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT)
+        loss = max(seconds[trial] / plain - tokens[trial.width - 1], _MIN_LOSS)
+        # After a failure, keep enough credit for a trial at the start of the next reply
+        return _Outlook(choice, plain, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
+
+    def _blend(self) -> BlendedAcceptance:
+        return BlendedAcceptance(self.block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
 
     def _lookup(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
         """Return a lookup round if it should beat the best drafter pass."""
         if offer.match < min(_COPIES):
             return None
-        tokens = tokens_by_width(self._copies[_match_class(offer.match)].chances())
+        tokens = tokens_by_width(self._band.copies[_match_class(offer.match)].chances())
         best, pace = None, outlook.pace
         for width in LADDER:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):

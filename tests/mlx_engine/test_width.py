@@ -28,6 +28,12 @@ from tests.benchmarks.simulation import LONG_CHAT, MACHINES, TEXTS, Machine, Tex
 
 TABLE = CostTable((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
 DEAR = Machine("no width pays", "", 8, CostTable((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
+DEMO = Machine(
+    "the demo pair on a CPU",
+    "calibrated with one thread",
+    16,
+    CostTable((0,), (2, 4, 8, 16), (1.0,), ((1.2, 1.23, 1.55, 1.99),), ((0.27, 0.33, 0.36, 0.45),)),
+)
 HOPELESS = next(text for text in TEXTS if text.name == "hopeless")
 LISTS = next(text for text in TEXTS if text.name.startswith("lists"))
 
@@ -152,6 +158,25 @@ class TestAcceptance:
         for _ in range(12):
             blend.record(1, 0, 1.0)
         assert blend.chances()[0][0] < 0.5
+
+    def test_a_reply_that_is_unlike_the_latest_one_is_noticed_after_two_rounds(self):
+        usual = Acceptance(15, 200, 1.0, 0.7)
+        for _ in range(50):
+            usual.record(8, 7)
+        easy = BlendedAcceptance(15, (40.0, 10.0), 3.0, usual)
+        hopeless = BlendedAcceptance(15, (40.0, 10.0), 3.0, usual, [0.03] * 15)
+        assert easy.chances()[0][0] > 0.85 and hopeless.chances()[0][0] < 0.2
+        for _ in range(2):
+            easy.record(1, 0, 1.0)
+            hopeless.record(3, 3, 1.0)
+        assert easy.chances()[0][0] < 0.5 < hopeless.chances()[0][0]
+
+    def test_hopeless_replies_leave_the_usual_acceptance_as_it_was(self):
+        usual = Acceptance(15, 200, 1.0, 0.7)
+        blend = BlendedAcceptance(15, (40.0, 10.0), 3.0, usual, [0.03] * 15)
+        for _ in range(50):
+            blend.record(1, 0, 5.0)
+        assert usual.chances()[0] == 0.7
 
     def test_tokens_by_width(self):
         assert tokens_by_width([0.5, 0.5]) == [1.0, 1.5, 1.75]
@@ -319,6 +344,71 @@ def test_short_replies_of_hopeless_text_lose_little_to_trials(where):
         took += decode(where, ease, 0.99, AutomaticWidth(history), 2048, reply)[0]
         plainly += decode(where, ease, 0.99, FixedWidth(1), 2048, reply)[0]
     assert plainly > 0.98 * took
+
+
+class TestReplies:
+    """A sequence of replies: what one leaves to the next."""
+
+    def reply(self, history: PairHistory, where: Machine, chance: float, tokens: int, seed: int, temperature: float = 0.0):
+        """Return the costs of a reply with automatic width and with plain decoding, and its outcomes."""
+        ease = Text("", ((chance, 2 * tokens + 32),)).ease(tokens + 16, random.Random(seed))[: tokens + 16]
+        took, outcomes = decode(where, ease, 0.99, AutomaticWidth(history, temperature=temperature), 2048, seed)
+        return took, decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0], outcomes
+
+    @pytest.mark.parametrize("where", [DEMO, *MACHINES], ids=lambda each: each.name)
+    @pytest.mark.parametrize("tokens", [30, 95, 300])
+    def test_hopeless_replies_after_easy_ones_lose_at_most_three_percent(self, where, tokens):
+        history = PairHistory(where.block, where.table)
+        for seed in range(10):
+            self.reply(history, where, 0.95, 95, seed)
+        took, plain, _ = zip(*(self.reply(history, where, 0.03, tokens, seed) for seed in range(40)), strict=True)
+        assert sum(plain[20:]) >= 0.98 * sum(took[20:])
+        assert sum(plain) >= 0.97 * sum(took) - 4, "and what the first one spends to find out"
+
+    @given(
+        chance=st.floats(0.0, 0.15),
+        later=st.floats(0.0, 0.15),
+        tokens=st.integers(20, 200),
+        where=st.sampled_from([DEMO, *MACHINES]),
+        seed=st.integers(0, 10_000),
+    )
+    def test_hopeless_replies_of_any_kind_lose_at_most_three_percent(self, chance, later, tokens, where, seed):
+        history = PairHistory(where.block, where.table)
+        replies = [self.reply(history, where, later if i % 2 else chance, tokens, seed + i) for i in range(21)]
+        assert sum(plain for _, plain, _ in replies[1:]) >= 0.97 * sum(took for took, _, _ in replies[1:])
+
+    @pytest.mark.parametrize("where", [DEMO, *MACHINES[:3], *MACHINES[5:7]], ids=lambda each: each.name)
+    @pytest.mark.parametrize("known", [True, False])
+    def test_drafting_resumes_within_two_rounds_of_easy_text(self, where, known):
+        """Whether or not text was easy before it became hopeless."""
+        history = PairHistory(where.block, where.table)
+        for seed in range(10 if known else 0):
+            self.reply(history, where, 0.95, 95, seed)
+        for seed in range(20):
+            self.reply(history, where, 0.02, 95, seed)
+        outcomes = self.reply(history, where, 1.0, 300, 1)[2]
+        rounds = [at for at, outcome in enumerate(outcomes) if outcome.choice.kind != PLAIN_STEP]
+        assert rounds[0] < 60
+        assert all(outcome.choice.kind != PLAIN_STEP for outcome in outcomes[rounds[2] :])
+        assert max(outcome.choice.kind.width for outcome in outcomes[: rounds[3] + 1]) >= 5
+
+    @pytest.mark.parametrize("where", [DEMO, *MACHINES[:3], *MACHINES[5:7]], ids=lambda each: each.name)
+    def test_easy_replies_start_with_wide_rounds_and_never_fall_back(self, where):
+        history, plain, widths = PairHistory(where.block, where.table), 0, []
+        for seed in range(20):
+            _, _, outcomes = self.reply(history, where, 0.95, 95, seed)
+            plain += sum(outcome.choice.kind == PLAIN_STEP and not outcome.choice.trial for outcome in outcomes)
+            widths.append(outcomes[0].choice.kind.width)
+        assert plain == 0
+        assert min(widths[1:]) >= 6
+
+    def test_replies_at_other_temperatures_start_as_usual(self):
+        history = PairHistory(DEMO.block, DEMO.table)
+        for seed in range(5):
+            self.reply(history, DEMO, 0.02, 95, seed, temperature=1.5)
+        assert AutomaticWidth(history, temperature=1.4).choose(2048).kind == PLAIN_STEP
+        assert AutomaticWidth(history, temperature=0.7).choose(2048) == AutomaticWidth(history).choose(2048)
+        assert AutomaticWidth(history).choose(2048).kind.width >= 5
 
 
 @pytest.mark.long
