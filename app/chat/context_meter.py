@@ -34,6 +34,7 @@ class ContextMeter(QObject):
         self._request: CountTokens | None = None  # of these counts
         self._job: Job | None = None
         self._incomplete = False  # whether files or tools of the prompt aren't known yet
+        self._reported_counting = False  # the last state that was emitted
         self.use: ContextUse | None = None
         self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
@@ -86,10 +87,8 @@ class ContextMeter(QObject):
     @Slot()
     def recount(self) -> None:
         """Count the tokens after a short delay, which starts again with each change."""
-        counting = self.counting
         self._timer.start()
-        if self.counting != counting:
-            self.changed.emit()
+        self._report()
 
     @Slot()
     def _forget(self) -> None:
@@ -107,13 +106,14 @@ class ContextMeter(QObject):
         if not self._can_count:
             if not conductor.replying_here:
                 self._cancel()
-                self._show(self._reported())  # drafts aren't sent to a server to be counted
+                self.use = self._reported()  # drafts aren't sent to a server to be counted
+            self._emit()
             return
         connecting = conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings)
         self._incomplete = bool(connecting or conductor.attachments.reading)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
-            self.changed.emit()
+            self._emit()
             return
         self._cancel()
         self._prompt = prompt
@@ -144,7 +144,7 @@ class ContextMeter(QObject):
     def _finish(self, use: ContextUse | None) -> None:
         self.use, self._counts, self._request, self._job = use, None, None, None
         if isValid(self):  # the window may be closed
-            self.changed.emit()  # even if unchanged: a message may wait for the count
+            self._emit()  # even if unchanged: a message may wait for the count
 
     def _reported(self) -> ContextUse | None:
         """Return the use that a server reported for the last reply."""
@@ -189,4 +189,14 @@ class ContextMeter(QObject):
     def _show(self, use: ContextUse | None) -> None:
         if use != self.use:
             self.use = use
-            self.changed.emit()
+            self._emit()
+        self._report()
+
+    def _report(self) -> None:
+        """Report a change of `counting`."""
+        if self.counting != self._reported_counting:
+            self._emit()
+
+    def _emit(self) -> None:
+        self._reported_counting = self.counting
+        self.changed.emit()

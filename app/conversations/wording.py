@@ -78,7 +78,11 @@ def size(count: float) -> str:
     """Format a number of bytes in decimal units, as on macOS."""
     if count >= 1e9:
         return f"{number(count / 1e9, 1)} GB"
-    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{max(count / 1e3, 1):.0f} KB" if count else "0 KB"
+    if count >= 1e6:
+        return f"{count / 1e6:.0f} MB"
+    if count >= 1e3 or not count:
+        return f"{count / 1e3:.0f} KB"
+    return tr("1 byte") if count <= 1 else tr("{count} bytes", count=number(count))
 
 
 def chip(reply: Reply, short: bool = False) -> str:

@@ -31,6 +31,7 @@ FOLD_ABOVE = 4000  # characters; a longer prompt is folded to keep the reply vis
 MAX_BUBBLE = 560
 PIECE_CHARS = 6000  # a long answer is drawn in pieces
 PIECE_PAUSE_MS = 5
+FILES_GAP = 6  # pixels between attached files and the bubble
 LINE_GAP = 13  # pixels from the line on the left to the text of thinking
 
 
@@ -214,6 +215,8 @@ class PromptView(MessageView):
                 self.files = AttachmentChips(theme, removable=False)
                 self.files.show_files(list(turn.asked.attachments), {})
                 layout.insertWidget(0, self.files)
+                if self.text:
+                    layout.insertSpacing(1, FILES_GAP)
 
     def areas(self) -> dict[int, BlocksView]:
         return {ANSWER: self.blocks}

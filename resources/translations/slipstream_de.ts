@@ -1405,6 +1405,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>1 byte</source>
+            <translation>1 Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>1 chat</source>
             <translation>1 Chat</translation>
         </message>
@@ -1617,6 +1622,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>the file or its folder is read-only</source>
             <translation>die Datei oder ihr Ordner ist schreibgeschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} bytes</source>
+            <translation>{count} Byte</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

@@ -1405,6 +1405,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>1 byte</source>
+            <translation>1 字节</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>1 chat</source>
             <translation>1 个对话</translation>
         </message>
@@ -1617,6 +1622,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>the file or its folder is read-only</source>
             <translation>文件或其文件夹为只读</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count} bytes</source>
+            <translation>{count} 字节</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />

@@ -271,14 +271,14 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     composer = app.window.composer
     app.until(lambda: bool(app.conductor.attachments.counts))
     (chip,) = composer.files.chips
-    assert chip.open_button.text() == "notes.md" and chip.facts.text() == "1 KB · 7 tokens"
+    assert chip.open_button.text() == "notes.md" and chip.facts.text() == "25 bytes · 7 tokens"
     assert "a.bin" in app.notices[-1] and composer.text == ""
     app.ask("What is the answer?")
     asked = app.engine.requests[0].messages[-1].content
     assert asked == "--- notes.md ---\n# Notes\nThe answer is 42.\n--- end of notes.md ---\n\nWhat is the answer?"
     assert composer.files.chips == [] and not composer.files.isVisible()
     prompt = app.questions[0]
-    assert prompt.files.chips[0].facts.text() == "1 KB"
+    assert prompt.files.chips[0].facts.text() == "25 bytes"
     app.ask("And twice that?")
     assert "The answer is 42." in app.engine.requests[1].messages[0].content
 
