@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from keyring.backends.fail import Keyring as NoKeychain
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 
 from app.models.connection_form import ConnectionForm
 from app.models.model_settings import ModelSettings
@@ -75,7 +75,9 @@ def test_rare_fields_are_under_advanced(start: Start) -> None:
     form = form_for(app)
     rare = form.plain_url, form.headers, form.ca_file, form.timeout
     assert not any(field.isVisible() for field in rare) and form.url.isVisible() and form.focusWidget() is form.url
+    QApplication.sendPostedEvents()
     height = form.height()
+    assert height == form.sizeHint().height(), "no empty space"
     form.advanced.click()
     assert all(field.isVisible() for field in rare) and form.height() > height
     form.url.setText("localhost:1")
