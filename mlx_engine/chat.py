@@ -148,8 +148,14 @@ def _encode(
     """Return a text's tokens.
 
     Raises:
+        UserError: the text contains half a character, which no tokenizer takes.
         ContextExceeded: the text is so long that its beginning doesn't fit in `limit` tokens.
     """
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        template = "The prompt contains half of a character ({code}). Remove it from the text, or choose another model."
+        raise UserError("half_character", template, code=f"U+{ord(text[fault.start]):04X}") from None
 
     def encode(part: str) -> list[int]:
         return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))

@@ -59,9 +59,11 @@ def fault(config: dict) -> EngineText | None:
     """
     if found := _type_fault(config, _COMMON, frozenset({"model_type"})):
         return found
+    if isinstance(named := config.get("architectures"), list) and (wrong := [one for one in named if not isinstance(one, str)]):
+        return _wrong_type("architectures", wrong[0], (str,))
     try:
         model, model_arguments = _get_classes(config)
-    except ValueError:
+    except Exception:  # also for a module of mlx-lm that has no model, such as “cache”
         return None
     checked = [(config, model_arguments)]
     if isinstance(inner := config.get("text_config"), dict):
@@ -176,10 +178,14 @@ def _type_fault(fields: dict, hints: dict[str, Any], required: frozenset[str]) -
             continue
         value, types = fields[name], _json_types(hint)
         if types and not any(_is(value, each) for each in types):
-            expected = " or ".join(_JSON_TYPES[each] for each in types if each is not NoneType)
-            template = "sets “{field}” to {value}; expected type: {expected}"
-            return EngineText.of("config_field_type", template, field=name, value=_shortened(value), expected=expected)
+            return _wrong_type(name, value, types)
     return None
+
+
+def _wrong_type(name: str, value: Any, types: Iterable[type]) -> EngineText:
+    expected = " or ".join(_JSON_TYPES[each] for each in types if each is not NoneType)
+    template = "sets “{field}” to {value}; expected type: {expected}"
+    return EngineText.of("config_field_type", template, field=name, value=_shortened(value), expected=expected)
 
 
 def _json_types(hint: Any) -> tuple[type, ...]:

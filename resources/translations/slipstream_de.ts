@@ -5889,6 +5889,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>half_character</source>
+            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
+            <translation>Der Prompt enthält ein halbes Zeichen ({code}). Entfernen Sie es aus dem Text, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>

@@ -5889,6 +5889,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>half_character</source>
+            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
+            <translation>提示词中含有半个字符（{code}）。请从文本中删除它，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>This chat has no message to reply to. Write one first.</extracomment>
             <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>

@@ -1,6 +1,7 @@
 """A config with values that no forward can run with is refused by name, and never ends the process."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -8,9 +9,10 @@ import pytest
 
 from mlx_engine import chat
 from mlx_engine.errors import UserError
-from mlx_engine.requests import Message
+from mlx_engine.requests import GenerationRequest, Message
 from tests.mlx_engine import tiny_families
-from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.asking import failure
+from tests.mlx_engine.conftest import GOLDEN, loaded
 
 
 def changed(folder, field, value):
@@ -55,6 +57,34 @@ def test_a_value_that_no_forward_can_run_with_is_refused(tmp_path, family, field
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("value", [[[1]], [{}], ["Qwen3ForCausalLM", [1]] * 2])
+def test_architectures_of_another_type_are_refused(tmp_path, value):
+    folder = changed(tiny_families.save("qwen3", tmp_path / "target"), "architectures", value)
+    with pytest.raises(UserError, match=r"sets “architectures” to .*; expected type: string"):
+        loaded(folder, None)
+
+
+@pytest.mark.parametrize("name", ["cache", "base", "switch_layers", "", "..", "a\0", "\ud800"])
+def test_a_family_that_names_no_model_of_mlx_lm_is_refused(tmp_path, name):
+    folder = changed(tiny_families.save("qwen3", tmp_path / "target"), "model_type", name)
+    with pytest.raises(UserError, match=r"family|model_type"):
+        loaded(folder, None)
+
+
+@pytest.mark.parametrize("field", ["prompt_text", "messages", "continue_from", "continue_thinking", "chat_template"])
+def test_half_a_character_is_refused(tmp_path, field):
+    folder = shutil.copytree(GOLDEN / "e2e_qwen3" / "target", tmp_path / "target")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    template = "{% for message in messages %}{{ message.content }} {% endfor %}" + "\ud800" * (field == "chat_template")
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": template}))
+    asked = {"messages": (Message("user", "t3 \ud800" if field == "messages" else "t3"),)} if field != "prompt_text" else {}
+    if field not in ("messages", "chat_template"):
+        asked[field] = "t3 \ud800"
+    assert failure(loaded(folder, None), GenerationRequest(**asked)) == (
+        "The prompt contains half of a character (U+D800). Remove it from the text, or choose another model."
+    )
+
+
 def test_a_value_that_only_a_tapped_forward_fails_with_is_refused(tmp_path):
     folder = changed(tiny_families.save("glm_moe_dsa", tmp_path / "target"), "index_topk", -1)
     with pytest.raises(UserError, match="“index_topk” to -1, but it must be above 0"):
@@ -73,7 +103,8 @@ def test_a_quantization_that_mlx_does_not_have_is_refused(tmp_path):
 LOAD = """
 import pathlib, sys
 from mlx_engine.errors import UserError
-from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.asking import failure
+from tests.mlx_engine.conftest import GOLDEN, loaded
 for folder in sys.argv[1:]:
     try:
         loaded(pathlib.Path(folder), None)
