@@ -176,9 +176,6 @@ def _encode(
 def _check(messages: Sequence[Message]) -> None:
     if not any(message.role in ("user", "tool") for message in messages):
         raise UserError("nothing_to_answer", "This chat has no message to reply to. Write one first.")
-    last = messages[-1]
-    if last.role == "user" and not last.content.strip():
-        raise UserError("empty_message", "The message is empty. Write something first.")
     for message in messages:
         if message.role not in ("system", "user", "assistant", "tool"):
             raise UserError(

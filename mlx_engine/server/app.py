@@ -216,6 +216,8 @@ class Api:
                 exchange = dialect(pair, body)
                 if isinstance(exchange, MessagesExchange):
                     exchange.began = stream.started
+                elif isinstance(exchange, ChatExchange | ResponseExchange):
+                    door = exchange.tools.limited(door)
                 if exchange.streams:
                     await streamed(door, exchange, stream)
                 else:

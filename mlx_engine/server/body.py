@@ -4,7 +4,9 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,7 +23,8 @@ MAX_VALUES = 50_000  # in all lists and objects
 _MAX_TOKEN_IDS = 2_000_000
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # matches at every quote, so that the search is linear
 READ_S = 30.0  # seconds for a whole body
-_SHOWN_NAMES = 20
+_NAME, _NAMES = 60, 1000  # characters of a name, and of all names in a line of the log
+_MOST_LOGGED = 10_000  # names; beyond that, names are logged again
 # What is the same in different APIs, in order of preference
 _SAME = (
     ("max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"),
@@ -33,7 +36,7 @@ _SAME = (
     ("parallel_tool_calls", "tool_choice.disable_parallel_tool_use"),
     ("logprobs", "top_logprobs"),
 )
-_logged: set[str] = set()  # what was ignored
+_logged: set[tuple[str, str]] = set()  # what was ignored
 
 
 class Fields(BaseModel):
@@ -41,16 +44,19 @@ class Fields(BaseModel):
 
     Attributes:
         refused: fields that would change the reply but aren't supported, each with its accepted values. Null is always accepted.
+        nested: names of the supported fields inside a field or a list, separated by spaces, by path. Values without an entry can
+            have any content.
         schema_field: the field for the answer's schema, if any.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    nested: ClassVar[dict[str, str]] = {}
     schema_field: ClassVar[str] = ""
 
     @classmethod
     def parse(cls, body: Any) -> Self:
-        """Check a request. Unknown fields are accepted, and logged by name.
+        """Check a request. Unknown fields at any level are accepted, and logged by name.
 
         Raises:
             ApiError: the body isn't an object, or a field is invalid or not supported.
@@ -58,7 +64,7 @@ class Fields(BaseModel):
         if not isinstance(body, dict):
             raise ApiError(400, "The body must be a JSON object.")
         for name, harmless in cls.refused.items():
-            value = body.get(name)
+            value = _at(body, name)
             if value is not None and not any(type(value) is type(each) and value == each for each in harmless):
                 raise ApiError(400, f"“{name}” isn't supported. Remove it.", name, "unsupported_parameter")
         for name in body:
@@ -71,8 +77,21 @@ class Fields(BaseModel):
             where = ".".join(map(str, problem["loc"]))
             why = problem["msg"].removeprefix("Value error, ")
             raise ApiError(400, f"“{where}” is invalid: {why}.", where, "invalid_value") from None
-        log_ignored("the field", (fields.model_extra or {}).keys() - cls.refused.keys())
+        extra = {name for name, value in (fields.model_extra or {}).items() if value is not None and name not in cls.refused}
+        log_ignored("fields", extra.union(*(cls._ignored(body.get(path), path) for path in cls.nested if "." not in path)))
         return fields
+
+    @classmethod
+    def _ignored(cls, value: Any, path: str) -> Iterator[str]:
+        """Yield the paths of unknown fields inside a field, without positions in lists."""
+        known = cls.nested[path].split()
+        for item in value if isinstance(value, list) else [value]:
+            for name, inner in item.items() if isinstance(item, dict) else ():
+                inner_path = f"{path}.{name}"
+                if inner is not None and name not in known:
+                    yield inner_path
+                elif inner_path in cls.nested:
+                    yield from cls._ignored(inner, inner_path)
 
     @classmethod
     def own_name(cls, name: str) -> str:
@@ -87,18 +106,32 @@ def _head(name: str) -> str:
     return name.partition(".")[0]
 
 
+def _at(body: dict[str, Any], path: str) -> Any:
+    """Return a value such as that of “text.verbosity”, or None."""
+    found: Any = body
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
 def log_ignored(what: str, names: Iterable[str]) -> None:
-    """Log each name once. Values are never logged.
+    """Log names that weren't logged before, in one line. Values are never logged.
+
+    Names that don't fit in the line are counted. They are logged with a later request.
 
     Args:
-        what: what the names stand for, such as “the field”.
-        names: names in requests.
+        what: what the names stand for, such as “fields”.
+        names: names in a request.
     """
-    for name in sorted(names):
-        shown = f"{what} {name[:60]!a}"
-        if shown not in _logged and len(_logged) < _SHOWN_NAMES:
-            _logged.add(shown)
-            log.warning("Ignoring %s in requests", shown)
+    new = sorted({name[:_NAME] for name in names if (what, name[:_NAME]) not in _logged})
+    ends = list(accumulate(len(ascii(name)) for name in new))
+    shown = new[: max(1, bisect_right(ends, _NAMES))]
+    if len(_logged) > _MOST_LOGGED:
+        _logged.clear()
+    _logged.update((what, name) for name in shown)
+    if shown:
+        more = f" and {len(new) - len(shown):,} more" if len(new) > len(shown) else ""
+        log.warning("Ignoring %s %s%s in requests", what, ", ".join(map(ascii, shown)), more)
 
 
 async def read_json(scope: Scope, receive: Receive) -> Any:
@@ -127,7 +160,7 @@ async def read_json(scope: Scope, receive: Receive) -> Any:
         raise ApiError(408, "The request body took too long to arrive.", code="request_timeout") from None
     _check_structure(data)
     try:
-        value = json.loads(data.decode("utf-8"), parse_float=exact_json.number, parse_constant=_refuse_constant)
+        value = json.loads(data.decode("utf-8-sig"), parse_float=exact_json.number, parse_constant=_refuse_constant)
         _check_size(value)
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair is no text

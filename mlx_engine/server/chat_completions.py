@@ -55,13 +55,13 @@ class ChatFields(openai.GenerationFields):
     messages: list[ChatMessage] = Field(
         min_length=1, description="any roles; text only; `reasoning_content`, `tool_calls`, and `tool_call_id`"
     )
-    max_completion_tokens: int | None = Field(None, ge=1, description="takes precedence over `max_tokens`")
+    max_completion_tokens: openai.TokenLimit | None = Field(None, description="takes precedence over `max_tokens`")
     reasoning_effort: openai.Effort | None = Field(
         None, description="turns thinking on, except for `none`; the level is used if the chat template supports it"
     )
     reasoning_budget: Literal[-1, 0] | None = Field(None, description="0 turns thinking off")
     tools: list[Any] | None = Field(None, description="types `function` and `custom`; others are ignored and logged")
-    tool_choice: Any = Field(None, description="`auto`, `none`, `required`, or a tool")
+    tool_choice: Any = Field(None, description="`auto`, `none`, `required`, a tool, or `allowed_tools`")
     parallel_tool_calls: bool | None = Field(None, description="if false, the first call ends the reply")
     response_format: Any = Field(None, description="`text`, `json_object`, or `json_schema`")
     chat_template_kwargs: TemplateOptions | None = Field(None, description="`enable_thinking`")
@@ -70,6 +70,18 @@ class ChatFields(openai.GenerationFields):
     continue_final_message: bool | None = Field(None, description="continues the last message, which must be the assistant's")
     return_progress: bool | None = Field(None, description="`prompt_progress` chunks while the prompt is read")
 
+    nested: ClassVar[dict[str, str]] = {
+        **openai.GenerationFields.nested,
+        **openai_tools.nested_fields("tools"),
+        **openai_tools.nested_choices("tool_choice", "tool_choice.allowed_tools"),
+        "messages": "role content reasoning_content tool_calls tool_call_id",
+        "messages.content": "type text refusal",
+        "messages.tool_calls": "id type function custom",
+        "messages.tool_calls.function": "name arguments",
+        "messages.tool_calls.custom": "name input",
+        "response_format": "type json_schema name strict schema",
+        "response_format.json_schema": "type name strict schema",
+    }
     schema_field = "response_format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
         "functions": ([],),
@@ -94,22 +106,22 @@ class ChatExchange:
         fields = ChatFields.parse(body)
         effort = fields.reasoning_effort
         asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None
-        self._tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"))
+        self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
         first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
         messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
         started = messages.pop() if fields.continue_final_message else Message("assistant", "")
         if started.role != "assistant" or started.calls:
             raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
         request = replace(
-            fields.request(pair, fields.max_completion_tokens or fields.max_tokens or pair.context_limit),
+            fields.request(pair, fields.max_completion_tokens or fields.max_tokens),
             messages=openai_tools.with_a_user(messages),
             continue_from=started.content,
             continue_thinking=started.thinking,
             thinking=asked and effort != "none" and fields.reasoning_budget != 0,
             effort=openai.effort_of(effort),
-            tools=self._tools.declared,
+            tools=self.tools.declared,
             one_call=fields.parallel_tool_calls is False,
-            tool_choice=self._tools.choice(fields.tool_choice),
+            tool_choice=self.tools.choice,
             schema=openai_tools.schema_of(fields.response_format, fields.schema_field),
             logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         )
@@ -190,7 +202,7 @@ class ChatExchange:
         }
 
     def _shown_call(self, call: ToolCall) -> Chunk:
-        tool = self._tools.of(call)
+        tool = self.tools.of(call)
         kind, field = ("custom", "input") if tool.custom else ("function", "arguments")
         return {"id": call.id, "type": kind, kind: {"name": tool.name, field: tool.text(call)}}
 

@@ -31,7 +31,7 @@ def _is_prompt(value: Any) -> Any:
 
 class CompletionFields(openai.GenerationFields):
     prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a string or token IDs, or a list of either")
-    max_tokens: int | None = Field(None, ge=1, description=f"completions: {_MAX_TOKENS} if missing")
+    max_tokens: openai.TokenLimit | None = Field(None, description=f"completions: {_MAX_TOKENS} if missing")
     logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="completions: number of most likely tokens")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {

@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
+from mlx_engine.server.body import log_ignored
 from mlx_engine.server.messages_history import (
+    BLOCK,
     AnthropicMessage,
     AnthropicTool,
     Blocks,
@@ -19,6 +21,7 @@ from mlx_engine.server.messages_history import (
     deferred_tools,
     functions,
     system_text,
+    unknown_types,
 )
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
@@ -53,7 +56,7 @@ class OutputConfig(BaseModel):
 
 class MessagesFields(openai.SamplingFields):
     messages: list[AnthropicMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
-    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    max_tokens: openai.TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     system: Blocks = Field([], description="text, or text blocks")
     tools: list[AnthropicTool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
@@ -63,6 +66,19 @@ class MessagesFields(openai.SamplingFields):
     )
     stop_sequences: openai.Stops | None = Field(None, description="takes precedence over `stop`")
 
+    nested: ClassVar[dict[str, str]] = {
+        "messages": "role content",
+        "messages.content": BLOCK,
+        "messages.content.content": BLOCK,
+        "messages.content.content.content": BLOCK,
+        "system": "type text",
+        "tools": "type name description input_schema strict defer_loading",
+        "tool_choice": "type name disable_parallel_tool_use",
+        "thinking": "type",
+        "output_config": "effort format",
+        "output_config.format": "type name strict schema json_schema",
+        "output_config.format.json_schema": "type name strict schema",
+    }
     schema_field = "output_config.format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "mcp_servers": ([],),
@@ -78,7 +94,10 @@ class MessagesFields(openai.SamplingFields):
         if isinstance(body, dict) and body.get("thread") is not None:
             message = "“thread” isn't supported. Send the whole chat without it."
             raise ApiError(400, message, "thread", "thread_unsupported_request")  # tells clients to do so
-        return super().parse(body)
+        fields = super().parse(body)
+        blocks = chain(fields.system, *(message.content for message in fields.messages))
+        log_ignored("content blocks of type", unknown_types(blocks))
+        return fields
 
     def chat(self) -> tuple[Message, ...]:
         """Return the messages for the engine.
@@ -94,7 +113,9 @@ class MessagesFields(openai.SamplingFields):
         return openai_tools.with_a_user(found)
 
     def offered(self) -> openai_tools.OfferedTools:
-        return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",))
+        choice = self.tool_choice or ToolChoice(type="auto")
+        wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
+        return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",), wanted)
 
     @property
     def thinks(self) -> bool:
@@ -127,7 +148,7 @@ class MessagesExchange:
         last = messages[-1] if messages and fields.messages[-1].role == "assistant" else None
         prefill = last.content if last and last.role == "assistant" and not last.calls else ""
         request = replace(
-            fields.request(pair, fields.max_tokens or pair.context_limit),
+            fields.request(pair, fields.max_tokens),
             messages=messages[:-1] if prefill else messages,
             continue_from=prefill,
             continue_thinking=last.thinking if last and prefill else "",
@@ -136,7 +157,7 @@ class MessagesExchange:
             stop=tuple(fields.stop_sequences or fields.stop or ()),
             tools=tools.declared,
             one_call=bool(choice.disable_parallel_tool_use),
-            tool_choice=tools.choice(_CHOICES.get(choice.type, {"type": "function", "name": choice.name})),
+            tool_choice=tools.choice,
             schema=openai_tools.schema_of(output.format, fields.schema_field),
         )
         self.requests: Sequence[GenerationRequest] = [request]

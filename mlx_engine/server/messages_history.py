@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from mlx_engine.requests import Message, ToolCall
-from mlx_engine.server.body import log_ignored
 from mlx_engine.server.problems import ApiError
 
+BLOCK = "type text thinking id name input tool_use_id content is_error tool_name"  # supported fields of blocks
 _BLOCKS = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "tool_reference", "search_result"}
 _MEDIA = {"image", "document"}
+_UNKNOWN = "unknown"
 _BILLING = re.compile(r"\Ax-anthropic-billing-header:[^\n]*\n*")  # differs between Claude Code's chats
 _UNPARSED = "__unparsedToolInput"  # field in which Claude Code returns arguments that aren't valid JSON
 
@@ -24,12 +25,11 @@ def _as_blocks(value: Any) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """Return a block without its content if its type is unknown."""
+    """Return a block with only its type, as its name, if the type is unknown."""
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind in _BLOCKS | _MEDIA:
         return value
-    log_ignored("content blocks of type", [kind])
-    return {"type": "unknown"}
+    return {"type": _UNKNOWN, "name": kind}
 
 
 class AnthropicTool(BaseModel):
@@ -119,6 +119,14 @@ def text_of(blocks: Iterable[Block], deferred: Mapping[str, AnthropicTool] = Map
     return "\n\n".join(text for block in blocks if (text := block.shown(deferred)).strip())
 
 
+def unknown_types(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the types of blocks that are ignored."""
+    for block in blocks:
+        if block.type == _UNKNOWN:
+            yield block.name
+        yield from unknown_types(block.content)
+
+
 def system_text(blocks: Iterable[Block]) -> str:
     """Return the text of a system prompt, without what differs between chats."""
     return text_of(block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks)
@@ -141,7 +149,8 @@ class AnthropicMessage(BaseModel):
                 yield Message("assistant", text, thinking, calls)
             return
         yield from (block.result(deferred) for block in self.content if block.type == "tool_result")
-        if text := text_of(self.content):
+        text = text_of(self.content)
+        if text or (self.role == "user" and all(block.type == "text" for block in self.content)):
             yield Message(self.role, text)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mlx_engine.events import PairInfo, Stats, StopReason
 from mlx_engine.pairs.installed import InstalledPair
@@ -28,6 +28,13 @@ def as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _limits(value: int) -> int:
+    if value == 0:
+        raise ValueError("use 1 or more, or -1 for no limit")
+    return value
+
+
+TokenLimit = Annotated[int, Field(ge=-1), AfterValidator(_limits)]  # -1 is no limit, as in LM Studio and llama.cpp
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Stops = Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), BeforeValidator(as_list)]
 
@@ -50,14 +57,19 @@ class SamplingFields(Fields):
 
     model: str | None = Field(None, description=f"ID of a pair, or `{ALIAS}`")
     temperature: float | None = Field(None, ge=0, le=100, description="0 is greedy")
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(None, ge=0, le=1, description="0 is greedy")
     top_k: int | None = Field(None, ge=0, description="0 is off")
     min_p: float | None = Field(None, ge=0, le=1, description="0 is off")
     presence_penalty: float | None = Field(None, ge=-100, le=100)
     frequency_penalty: float | None = Field(None, ge=-100, le=100)
     repetition_penalty: float | None = Field(None, ge=0.01, le=100, description="1 is off")
     logit_bias: LogitBias | None = Field(None, description="a number from -100 to 100 for each token ID")
-    seed: int | None = Field(None, ge=0, lt=1 << 64, description="reply `i` of `n` uses `seed + i`")
+    seed: int | None = Field(
+        None,
+        ge=-(1 << 63),
+        lt=1 << 64,
+        description="64 bits: a seed from 2⁶³ is the same as the seed minus 2⁶⁴; reply `i` of `n` uses `seed + i`",
+    )
     stop: Stops | None = Field(None, description="one string or a list")
     ignore_eos: bool | None = Field(None, description="continue to the token limit")
     stream: bool | None = Field(None, description="server-sent events")
@@ -91,18 +103,20 @@ class SamplingFields(Fields):
         "logits_all": (False,),
     }
 
-    def request(self, pair: PairInfo, max_tokens: int) -> GenerationRequest:
+    def request(self, pair: PairInfo, max_tokens: int | None) -> GenerationRequest:
         """Return the engine's request, without a prompt.
 
         Args:
             pair: the loaded pair, whose recommended sampling is the default.
-            max_tokens: token limit, at most the length of the context.
+            max_tokens: token limit; None or -1 is the length of the context.
 
         Raises:
             ApiError: `width` exceeds the drafter's block size.
         """
         names = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.top_p == 0:  # only the most likely token is left
+            given |= {"top_p": 1.0, "temperature": 0.0}
         extension = self.slipstream or Extension()
         if extension.width is not None and extension.width > pair.block_size:
             message = f"“slipstream.width” is {extension.width}, but the drafter's blocks have {pair.block_size} tokens."
@@ -112,8 +126,8 @@ class SamplingFields(Fields):
             width=extension.width,
             sampling=replace(pair.sampling, **given) if given else pair.sampling,
             logit_bias=bias_of(self.logit_bias),
-            seed=self.seed,
-            max_tokens=min(max_tokens, pair.context_limit),
+            seed=None if self.seed is None else self.seed % (1 << 64),
+            max_tokens=pair.context_limit if max_tokens is None or max_tokens < 0 else min(max_tokens, pair.context_limit),
             ignore_eos=bool(self.ignore_eos),
             stop=tuple(self.stop or ()),
         )
@@ -122,9 +136,11 @@ class SamplingFields(Fields):
 class GenerationFields(SamplingFields):
     """Fields of OpenAI's endpoints that generate choices."""
 
-    max_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    max_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
     stream_options: StreamOptions | None = Field(None, description="`include_usage`")
+
+    nested: ClassVar[dict[str, str]] = {"stream_options": "include_usage"}
 
 
 def effort_of(effort: Effort | None) -> str | None:
@@ -196,7 +212,8 @@ def details(stats: Stats) -> Chunk:
     """Return a reply's `slipstream` object."""
     why = str(stats.why_plain) if stats.why_plain else None
     drafter = {"drafter": stats.drafter, "drafter_kind": stats.drafter_kind} if stats.drafter else {}
-    return {"mode": stats.mode, "why_plain": why, "seed": stats.seed, **drafter}
+    seed = stats.seed - (1 << 64) if stats.seed >> 63 else stats.seed  # fits in the integers of other languages
+    return {"mode": stats.mode, "why_plain": why, "seed": seed, **drafter}
 
 
 def fingerprint() -> str:

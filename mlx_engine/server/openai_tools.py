@@ -1,11 +1,13 @@
 """Messages, tools, and schemas in OpenAI's dialects."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlx_engine.requests import Message, Role, ToolCall
+from mlx_engine.events import Commit, Event, Finished
+from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.requests import Message, Request, Role, ToolCall
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.problems import ApiError
 from mlx_engine.tools import exact_json
@@ -41,26 +43,37 @@ class ClientTool:
 
 
 class OfferedTools:
-    """The tools of a request.
+    """The tools of a request, and its tool choice.
 
     Args:
         given: tools in the format of chats or of responses. If two have the same name, the last one is used.
         kinds: supported types of tools. Others are ignored, and logged by name.
+        choice: the field `tool_choice`.
 
     Attributes:
-        declared: the tools as JSON in the format of chats, for the engine.
+        declared: the tools that may be called, as JSON in the format of chats, for the engine.
+        choice: the engine's tool choice.
+        allowed: names of the tools that may be called, or None if the choice doesn't limit them.
 
     Raises:
-        ApiError: a tool has no name.
+        ApiError: a tool has no name, or the choice isn't supported or isn't one of the tools.
     """
 
-    def __init__(self, given: Iterable[Any], kinds: Collection[str]) -> None:
+    def __init__(self, given: Iterable[Any], kinds: Collection[str], choice: Any = None) -> None:
+        self._ignored = set[str]()  # types of tools
         found = {tool.full_name: (tool, function) for tool, function in self._read(given, kinds, "tools", "")}
+        self._tools = {name: tool for name, (tool, _) in found.items()}
+        self.allowed: frozenset[str] | None = None
+        if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+            self.choice = self._limited(choice, kinds)
+        else:
+            self.choice = self._choice(choice)
         self.declared = tuple(
             exact_json.dumps({"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}))
-            for tool, function in found.values()
+            for name, (tool, function) in found.items()
+            if self.allowed is None or name in self.allowed
         )
-        self._tools = {name: tool for name, (tool, _) in found.items()}
+        log_ignored("tools of type", self._ignored)
 
     def _read(self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str) -> Iterator[tuple[ClientTool, Any]]:
         for at, tool in enumerate(given):
@@ -68,7 +81,7 @@ class OfferedTools:
             if not isinstance(kind, str):
                 raise ApiError(400, f"“{where}.{at}” has no type.", f"{where}.{at}.type", "invalid_value")
             if kind not in kinds:
-                log_ignored("tools of type", [kind])
+                self._ignored.add(kind)
                 continue
             inner = tool[kind] if isinstance(tool.get(kind), dict) else tool
             name, nested = inner.get("name"), inner.get("tools")
@@ -80,27 +93,50 @@ class OfferedTools:
             offered = ClientTool(name, namespace, kind == "custom", tool.get("deferred") is True)
             yield offered, {"name": offered.full_name, **_declaration(inner, offered.custom, f"{where}.{at}")}
 
-    def choice(self, value: Any) -> str:
-        """Return the engine's tool choice for the field `tool_choice`.
-
-        Raises:
-            ApiError: the choice isn't supported, or isn't one of the tools.
-        """
+    def _choice(self, value: Any) -> str:
+        """Return the engine's tool choice, if the choice doesn't list tools."""
         if value in (None, "auto", "none"):
             return value or "auto"
         if value == "required" and self._tools:
             return "required"
-        message = "“tool_choice” must be “auto”, “none”, “required”, or a tool."
+        message = "“tool_choice” must be “auto”, “none”, “required”, a tool, or allowed tools."
         if isinstance(value, dict) and value.get("type") in ("function", "custom"):
-            inner = value[value["type"]] if isinstance(value.get(value["type"]), dict) else value
-            name, namespace = inner.get("name"), inner.get("namespace")
-            name = ClientTool(str(name), namespace if isinstance(namespace, str) else "").full_name
-            if name in self._tools:
+            if (name := _named(value)) in self._tools:
                 return name
             message = f"“tool_choice” is “{name[:100]}”, but no tool has this name."
         elif value == "required":
             message = "“tool_choice” requires a call, but the request has no tools. Add tools."
         raise ApiError(400, message, "tool_choice", "invalid_value")
+
+    def _limited(self, value: dict[str, Any], kinds: Collection[str]) -> str:
+        """Return the engine's tool choice, if the choice lists the tools that may be called."""
+        given = value["allowed_tools"] if isinstance(value.get("allowed_tools"), dict) else value
+        mode, listed, names = given.get("mode"), given.get("tools"), set[str]()
+        if mode not in ("auto", "required") or not isinstance(listed, list):
+            message = "“tool_choice” needs the “mode” “auto” or “required”, and a list of “tools”."
+            raise ApiError(400, message, "tool_choice", "invalid_value")
+        for at, tool in enumerate(listed):
+            kind = tool.get("type") if isinstance(tool, dict) else None
+            if isinstance(kind, str) and kind not in kinds:
+                self._ignored.add(kind)
+                continue
+            own = self._nested(tool) if kind == "namespace" else {_named(tool)} if isinstance(kind, str) else set()
+            if not own or not own <= self._tools.keys():
+                message = f"“tools.{at}” of “tool_choice” isn't one of the request's tools."
+                raise ApiError(400, message, "tool_choice", "invalid_value")
+            names |= own
+        self.allowed = frozenset(names)
+        if not names and mode == "required":
+            raise ApiError(400, "“tool_choice” requires a call, but allows no tools. Add tools.", "tool_choice", "invalid_value")
+        return mode
+
+    def _nested(self, given: dict[str, Any]) -> set[str]:
+        """Return the names of the tools in a namespace."""
+        return {full for full, tool in self._tools.items() if tool.namespace and tool.namespace == given.get("name")}
+
+    def limited(self, door: EngineDoor) -> EngineDoor:
+        """Return a door whose replies call only the allowed tools. Other calls in a reply become text."""
+        return door if self.allowed is None else _LimitedDoor(door, self)
 
     def of(self, call: ToolCall) -> ClientTool:
         """Return the tool of a call, which may lack the namespace or name an unknown tool."""
@@ -110,11 +146,76 @@ class OfferedTools:
         return nested[0] if len(nested) == 1 else ClientTool(call.name)
 
 
+class _LimitedDoor:
+    """An `EngineDoor` for `OfferedTools.limited`."""
+
+    def __init__(self, door: EngineDoor, tools: OfferedTools) -> None:
+        self._door, self._tools = door, tools
+
+    def submit(self, request: Request, deliver: Deliver) -> Job:
+        called = False
+
+        def limited(event: Event | None) -> None:
+            nonlocal called
+            if isinstance(event, ToolCall):
+                if self._tools.allowed is None or self._tools.of(event).full_name in self._tools.allowed:
+                    called = True
+                else:
+                    # Arguments from a remote server may not be JSON
+                    text = f'{{"name": {json.dumps(event.name, ensure_ascii=False)}, "arguments": {event.arguments}}}'
+                    event = Commit(text, "answer", (), ())
+            elif isinstance(event, Finished) and event.reason == "tool_calls" and not called:
+                event = replace(event, reason="eos")
+            deliver(event)
+
+        return self._door.submit(request, limited)
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        self._door.close(closed)
+
+
+def _named(choice: dict[str, Any]) -> str:
+    """Return the full name of the tool that an entry of `tool_choice` refers to."""
+    inner = choice[choice["type"]] if isinstance(choice.get(choice["type"]), dict) else choice
+    name, namespace = inner.get("name"), inner.get("namespace")
+    return ClientTool(str(name), namespace if isinstance(namespace, str) else "").full_name
+
+
+def nested_fields(path: str) -> dict[str, str]:
+    """Return the supported fields of tools for `Fields.nested`.
+
+    Args:
+        path: path of the list of tools.
+    """
+    own = "name description parameters strict format"
+    return {
+        path: f"type function custom tools deferred {own}",
+        f"{path}.function": own,
+        f"{path}.custom": own,
+        f"{path}.format": "type definition grammar",
+        f"{path}.format.grammar": "definition",
+        f"{path}.custom.format": "type definition grammar",
+        f"{path}.custom.format.grammar": "definition",
+    }
+
+
+def nested_choices(*paths: str) -> dict[str, str]:
+    """Return the supported fields of tool choices for `Fields.nested`."""
+    found = {}
+    for path in paths:
+        found[path] = "type function custom name namespace mode tools allowed_tools"
+        for tool in (path, f"{path}.tools"):
+            found |= {f"{tool}.function": "name namespace", f"{tool}.custom": "name namespace"}
+        found[f"{path}.tools"] = "type function custom name namespace"
+    return found
+
+
 def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, Any]:
     """Return a tool's description and parameters as chat templates expect them."""
     description, parameters = given.get("description"), given.get("parameters") or {"type": "object", "properties": {}}
     if custom:
         form, parameters = given.get("format"), _FREE_TEXT
+        form = form.get("grammar", form) if isinstance(form, dict) else None
         grammar = form.get("definition") if isinstance(form, dict) else None
         description = f"{description or ''}\n\nThe input matches this grammar:\n{grammar}".strip() if grammar else description
     if not isinstance(parameters, dict) or not isinstance(description, str | None):

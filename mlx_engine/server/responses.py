@@ -13,6 +13,7 @@ from mlx_engine.events import Channel, Commit, Event, Finished, PairInfo, Queued
 from mlx_engine.limits import MAX_LOGPROBS
 from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.server import openai, openai_tools
+from mlx_engine.server.body import log_ignored
 from mlx_engine.server.logprobs import of_chat
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk, CountedReply
@@ -32,7 +33,7 @@ class ReasoningOptions(BaseModel):
 class ResponseFields(openai.SamplingFields):
     input: Any = Field(description="a string or items; text only")
     instructions: str | None = Field(None, description="the first system message")
-    max_output_tokens: int | None = Field(None, ge=1, description="token limit of the reply")
+    max_output_tokens: openai.TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")
     tools: list[Any] | None = Field(None, description="responses: also `namespace`")
     tool_choice: Any = None
@@ -43,7 +44,23 @@ class ResponseFields(openai.SamplingFields):
         None, description="`message.output_text.logprobs`; reasoning items always have `encrypted_content`"
     )
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    metadata: dict[str, str] | None = Field(None, description="returned as it is")
 
+    nested: ClassVar[dict[str, str]] = {
+        **openai_tools.nested_fields("tools"),
+        **openai_tools.nested_fields("tools.tools"),
+        **openai_tools.nested_fields("input.tools"),
+        **openai_tools.nested_fields("input.tools.tools"),
+        **openai_tools.nested_choices("tool_choice"),
+        "input": "type role content summary encrypted_content call_id name namespace arguments input output tools",
+        "input.content": "type text refusal",
+        "input.summary": "type text",
+        "input.output": "type text",
+        "reasoning": "effort",
+        "text": "format verbosity",
+        "text.format": "type name strict schema json_schema",
+        "text.format.json_schema": "type name strict schema",
+    }
     schema_field = "text.format"
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
         "previous_response_id": (),
@@ -52,6 +69,7 @@ class ResponseFields(openai.SamplingFields):
         "n": (1,),
         "prompt": (),
         "truncation": ("disabled",),
+        "text.verbosity": ("medium",),
     }
 
     @classmethod
@@ -102,7 +120,7 @@ _FORMATS: dict[Channel, _Format] = {
         "summary_index",
     ),
 }
-_LOGPROBS = "message.output_text.logprobs"
+_LOGPROBS, _ENCRYPTED = "message.output_text.logprobs", "reasoning.encrypted_content"
 _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
@@ -116,18 +134,20 @@ class ResponseExchange:
         given = ItemReader(fields.input, fields.instructions)
         effort = fields.reasoning.effort if fields.reasoning else None
         form = fields.text.format if fields.text else None
-        self._tools = openai_tools.OfferedTools([*(fields.tools or ()), *given.tools], ("function", "custom", "namespace"))
+        tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
+        self.tools = openai_tools.OfferedTools(tools, kinds, fields.tool_choice)
         request = replace(
-            fields.request(pair, fields.max_output_tokens or pair.context_limit),
+            fields.request(pair, fields.max_output_tokens),
             messages=openai_tools.with_a_user(given.messages),
             thinking=effort not in (None, "none"),
             effort=openai.effort_of(effort),
-            tools=self._tools.declared,
+            tools=self.tools.declared,
             one_call=fields.parallel_tool_calls is False,
-            tool_choice=self._tools.choice(fields.tool_choice),
+            tool_choice=self.tools.choice,
             schema=openai_tools.schema_of(form, fields.schema_field),
             logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
         )
+        log_ignored("values of include", {*(fields.include or ())} - {_LOGPROBS, _ENCRYPTED})
         self.requests: Sequence[GenerationRequest] = [request]
         self.streams = bool(fields.stream)
         self._started = False
@@ -144,21 +164,21 @@ class ResponseExchange:
             "error": None,
             "incomplete_details": None,
             "instructions": fields.instructions,
-            "max_output_tokens": fields.max_output_tokens,
+            "max_output_tokens": None if fields.max_output_tokens == -1 else fields.max_output_tokens,
             "model": openai.model_id(pair),
             "output": [],
             "parallel_tool_calls": not request.one_call,
             "previous_response_id": None,
             "reasoning": {"effort": effort, "summary": None},
             "store": False,
-            "temperature": request.sampling.temperature,
+            "temperature": request.sampling.temperature if fields.temperature is None else fields.temperature,
             "text": {"format": form or {"type": "text"}},
             "tool_choice": fields.tool_choice or "auto",
             "tools": fields.tools or [],
-            "top_p": request.sampling.top_p,
+            "top_p": request.sampling.top_p if fields.top_p is None else fields.top_p,
             "truncation": "disabled",
             "usage": None,
-            "metadata": {},
+            "metadata": fields.metadata or {},
         }
 
     def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
@@ -258,7 +278,7 @@ class ResponseExchange:
         self._channel, self._text, self._logprobs = None, "", []
 
     def _call(self, call: ToolCall) -> Iterator[Chunk]:
-        tool = self._tools.of(call)
+        tool = self.tools.of(call)
         kind, field, event = "function_call", "arguments", "response.function_call_arguments"
         if tool.custom:
             kind, field, event = "custom_tool_call", "input", "response.custom_tool_call_input"

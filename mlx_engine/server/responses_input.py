@@ -37,8 +37,10 @@ class ItemReader:
             if not isinstance(item, dict):
                 raise ApiError(400, f"“input.{at}” isn't an object.", f"input.{at}", "invalid_value")
         first = openai_tools.refused_from([_role_of(item) for item in given])
+        self._unknown = set[str]()  # types of ignored items
         for at, item in enumerate(given):
             self._read(item, f"input.{at}", at >= first)
+        log_ignored("input items of type", self._unknown)
 
     def _read(self, item: dict[str, Any], where: str, refuses: bool) -> None:
         kind = item.get("type") or "message"
@@ -66,7 +68,7 @@ class ItemReader:
                 message = f"“{where}” refers to a stored item, but responses aren't stored. Send the item."
                 raise ApiError(400, message, where, "unsupported_parameter")
             case _:
-                log_ignored("input items of type", [str(kind)])
+                self._unknown.add(str(kind))
 
     def _add(self, thinking: str = "", text: str = "", call: ToolCall | None = None) -> None:
         """Add to the assistant's message: thinking, then text, then calls."""

@@ -351,7 +351,10 @@ def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
     if given.tokens is not None:
         return replace(options(given, mode), prompt_tokens=_tokens(given.tokens))
     system = (Message("system", check_text(given.system)),) if given.system else ()
-    return replace(options(given, mode), messages=(*system, Message("user", _text(given.text))))
+    text = _text(given.text)
+    if not text.strip():
+        raise UserError("empty_message", "The message is empty. Write something first.")
+    return replace(options(given, mode), messages=(*system, Message("user", text)))
 
 
 def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:

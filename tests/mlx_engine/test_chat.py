@@ -225,7 +225,6 @@ def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
     [
         ((), "no message to reply to"),
         ((Message("system", "Be brief."),), "no message to reply to"),
-        ((Message("user", " \n"),), "The message is empty"),
         ((ASKED, Message("robot", "9")), "role “robot”"),
     ],
 )

@@ -146,7 +146,7 @@ class TestChats:
     def test_unknown_blocks_and_server_tools_are_skipped_and_logged(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(body, "_logged", set[str]())
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
         unknown = {"type": "web_search_tool_result", "content": {"type": "secret"}, "text": 7}
         server_tool = {"type": "web_search_20260318", "name": "web_search", "max_uses": 5}
         with caplog.at_level(logging.INFO):

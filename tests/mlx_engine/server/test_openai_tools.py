@@ -15,6 +15,7 @@ from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import body
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.problems import ApiError
+from mlx_engine.server.responses import ResponseExchange
 from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving, serving
 
@@ -65,13 +66,13 @@ class TestRequests:
         assert (request.tool_choice, request.schema) == ("auto", None)
 
     def test_unknown_tools_are_accepted_and_logged(self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(body, "_logged", set[str]())
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
         with caplog.at_level(logging.INFO):
             for _ in range(2):
                 assert asked(tools=[{"type": "web_search"}, READ, {"type": "namespace", "name": "x", "tools": []}]).tools == (
                     json.dumps(READ),
                 )
-        assert caplog.text.count("tools of type 'web_search'") == caplog.text.count("tools of type 'namespace'") == 1
+        assert caplog.text.count("tools of type 'namespace', 'web_search'") == 1
 
     @pytest.mark.parametrize(
         ("choice", "expected"),
@@ -89,6 +90,35 @@ class TestRequests:
     )
     def test_another_tool_choice_is_refused(self, choice: Any) -> None:
         assert refused(tools=[READ], tool_choice=choice) == "tool_choice"
+
+    @pytest.mark.parametrize("mode", ["auto", "required"])
+    def test_only_allowed_tools_reach_the_engine(self, mode: str) -> None:
+        listed = [{"type": "custom", "custom": {"name": "shell"}}, {"type": "web_search"}]
+        choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": listed}}
+        request = asked(tools=[READ, SHELL], tool_choice=choice)
+        assert request.tool_choice == mode
+        assert [json.loads(tool)["function"]["name"] for tool in request.tools] == ["shell"]
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            *({}, {"mode": "auto"}, {"mode": "none", "tools": []}, {"mode": "required", "tools": []}),
+            *({"mode": "auto", "tools": [each]} for each in (7, {}, {"type": "function"}, {"type": "function", "name": "write"})),
+            {"mode": "required", "tools": [{"type": "web_search"}]},
+        ],
+    )
+    def test_allowed_tools_that_are_not_offered_are_refused(self, given: Any) -> None:
+        assert refused(tools=[READ], tool_choice={"type": "allowed_tools", "allowed_tools": given}) == "tool_choice"
+        assert refused(tools=[READ], tool_choice={"type": "allowed_tools", **given}) == "tool_choice"
+
+    def test_no_allowed_tools_are_none(self) -> None:
+        request = asked(tools=[READ], tool_choice={"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}})
+        assert (request.tools, request.tool_choice) == ((), "auto")
+
+    def test_the_grammar_of_a_custom_tool_is_in_its_description(self) -> None:
+        for form in ({"grammar": {"definition": 'start: "a"', "syntax": "lark"}}, {"definition": 'start: "a"', "syntax": "lark"}):
+            tool = {"type": "custom", "custom": {"name": "x", "format": {"type": "grammar", **form}}}
+            assert 'start: "a"' in json.loads(asked(tools=[tool]).tools[0])["function"]["description"]
 
     def test_a_response_format_is_a_schema(self) -> None:
         assert asked(response_format={"type": "text"}).schema is None
@@ -245,3 +275,58 @@ class TestReplies:
         [call] = client.chat.completions.parse(**chat, tools=[pydantic_function_tool(Read)]).choices[0].message.tool_calls or []
         assert call.function.parsed_arguments == Read(path="x")
         assert json.loads(engine.requests[-1].tools[0])["function"]["strict"] is True
+
+
+ONLY_READ = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "read"}]}
+
+
+class TestAllowedTools:
+    """A model may still call a tool that isn't allowed, because it sees its earlier calls."""
+
+    @given(parts=played.replies, streams=st.booleans())
+    def test_other_calls_are_text(self, server: Serving, engine: played.PlayedEngine, parts: list[Any], streams: bool) -> None:
+        others = [part for part in parts if isinstance(part, ToolCall) and part.name != "read"]
+        own = [part for part in parts if isinstance(part, ToolCall) and part.name == "read"]
+        engine.parts, engine.reason = parts, "tool_calls" if own or others else "eos"
+        text = "".join(
+            json.dumps({"name": part.name, "arguments": json.loads(part.arguments)}, ensure_ascii=False)
+            if isinstance(part, ToolCall)
+            else part.text
+            for part in parts
+            if part in others or (not isinstance(part, ToolCall) and part.channel == "answer")
+        )
+        body = {"messages": [USER], "tools": [READ, SHELL], "tool_choice": ONLY_READ}
+        if streams:
+            chunks = server.streamed(PATH, **body)
+            deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+            names = [call["function"]["name"] for delta in deltas for call in delta.get("tool_calls", ())]
+            assert "".join(delta.get("content", "") for delta in deltas) == text
+            reason = chunks[-1]["choices"][0]["finish_reason"]
+        else:
+            [choice] = server.post(PATH, **body).json()["choices"]
+            names = [call["function"]["name"] for call in choice["message"].get("tool_calls", ())]
+            assert (choice["message"]["content"] or "") == text
+            reason = choice["finish_reason"]
+        assert names == ["read"] * len(own) and reason == ("tool_calls" if own else "stop")
+        flat = [{"type": "function", "name": name} for name in ("read", "write")]
+        response = server.post("/v1/responses", input="Hi", tools=flat, tool_choice=ONLY_READ).json()
+        calls = [item["name"] for item in response["output"] if item["type"] == "function_call"]
+        assert calls == names and response["tool_choice"] == ONLY_READ
+
+    def test_another_call_with_malformed_arguments_is_text(self, server: Serving, engine: played.PlayedEngine) -> None:
+        engine.parts, engine.reason = [played.called("write", '{"path": ')], "tool_calls"
+        [choice] = server.post(PATH, messages=[USER], tools=[READ], tool_choice=ONLY_READ).json()["choices"]
+        assert choice["message"]["content"] == '{"name": "write", "arguments": {"path": }'
+        assert choice["finish_reason"] == "stop"
+
+    def test_a_namespace_or_a_tool_in_it_is_allowed(self) -> None:
+        space = {"type": "namespace", "name": "files", "tools": [{"type": "function", "name": name} for name in ("read", "list")]}
+        plain = {"type": "function", "name": "read"}
+
+        def allowed(*tools: Any) -> Any:
+            choice = {"type": "allowed_tools", "mode": "required", "tools": list(tools)}
+            body = {"input": "Hi", "tools": [space, plain], "tool_choice": choice}
+            return ResponseExchange(played.PAIR, body).tools.allowed
+
+        assert allowed({"type": "namespace", "name": "files"}) == {"files__read", "files__list"}
+        assert allowed({"type": "function", "name": "list", "namespace": "files"}, plain) == {"files__list", "read"}

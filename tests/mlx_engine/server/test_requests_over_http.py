@@ -107,18 +107,19 @@ class TestFields:
             ("temperature", -1, "temperature"),
             ("temperature", "0.5", "temperature"),
             ("temperature", True, "temperature"),
-            ("top_p", 0, "top_p"),
+            ("top_p", -0.1, "top_p"),
             ("min_p", 1.5, "min_p"),
             ("top_k", 1.5, "top_k"),
             ("repetition_penalty", 0, "repetition_penalty"),
             ("presence_penalty", 101, "presence_penalty"),
             ("frequency_penalty", "x", "frequency_penalty"),
-            ("seed", -1, "seed"),
+            ("seed", -(2**63) - 1, "seed"),
             ("seed", 2**64, "seed"),
             ("stop", ["a", ""], "stop.1"),
             ("stop", 3, "stop"),
             ("stop", ["a"] * 17, "stop"),
             ("max_tokens", 0, "max_tokens"),
+            ("max_tokens", -2, "max_tokens"),
             ("max_completion_tokens", 1.5, "max_completion_tokens"),
             ("n", 0, "n"),
             ("n", 1000, "n"),
@@ -150,10 +151,11 @@ class TestFields:
         self, exchange: Any, fields: type[Fields], valid: dict[str, Any]
     ) -> None:
         for name, harmless in fields.refused.items():
+            outer, _, inner = name.rpartition(".")
             for value in (None, *harmless):
-                exchange(PAIR, valid | {name: value})
+                exchange(PAIR, valid | ({outer: {inner: value}} if outer else {name: value}))
             with pytest.raises(ApiError) as error:
-                exchange(PAIR, valid | {name: "something else"})
+                exchange(PAIR, valid | ({outer: {inner: "something else"}} if outer else {name: "something else"}))
             assert (error.value.status, error.value.param, error.value.code) == (400, name, "unsupported_parameter")
 
     @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ class TestFields:
     def test_unknown_fields_are_accepted_and_only_their_names_are_logged(
         self, server: Serving, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(body, "_logged", set[str]())
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
         with caplog.at_level(logging.INFO):
             for _ in range(2):
                 unknown = {"user": "Ann Secret", "store": True, "x\x1b[2J\n": "Secret"}
@@ -208,16 +210,51 @@ class TestFields:
     def test_the_names_of_unknown_fields_do_not_flood_the_log(
         self, server: Serving, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(body, "_logged", set[str]())
-        assert server.post(PATH, **HI, **{f"{number:a<10000}": 1 for number in range(100)}).status_code == 200
-        assert len(caplog.text) < 10_000
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
+        names = [f"{number:05}{'ä' * 100}" for number in range(20_000)]
+        for _ in range(3):
+            assert server.post(PATH, **HI, **dict.fromkeys(names, 1)).status_code == 200
+        assert len(caplog.records) == 3 and all(len(record.getMessage()) < 1200 for record in caplog.records)
+        assert "'00000" in caplog.messages[0] and " more in requests" in caplog.messages[0]
+
+    def test_the_name_of_each_unknown_field_is_logged_at_last(
+        self, server: Serving, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
+        names = [f"field_{number:04}" for number in range(1000)]
+        for _ in range(20):
+            server.post(PATH, **HI, **dict.fromkeys(names, 1))
+        assert all(f"'{name}'" in caplog.text for name in names)
+
+    def test_unknown_fields_inside_others_are_logged_by_path(
+        self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
+        message = {"role": "user", "name": "Ann", "content": [{"type": "text", "text": "Hi", "annotations": []}], "x": None}
+        tool = {"type": "function", "function": {"name": "f", "parameters": {"title": "T"}, "other": 1}}
+        ChatExchange(PAIR, {"messages": [message, message], "tools": [tool], "stream_options": {"include_obfuscation": True}})
+        paths = ("messages.content.annotations", "messages.name", "stream_options.include_obfuscation", "tools.function.other")
+        assert caplog.messages == [f"Ignoring fields {', '.join(map(repr, paths))} in requests"]
 
 
 class TestBodies:
     @pytest.mark.parametrize(
         "content",
         [
-            *(b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff", b"\xef\xbb\xbf{}", b'{"messages": NaN}', b"{'a': 1}", b"{}"),
+            *(
+                b"",
+                b"{",
+                b"[]",
+                b"null",
+                b"7",
+                b'"x"',
+                b"\xff",
+                b"\xef\xbb\xbf{}",
+                b"\xef\xbb\xbf\xef\xbb\xbf{}",
+                b'{"messages": NaN}',
+                b"{'a': 1}",
+                b"{}",
+            ),
             *(b'{"messages": [{"role": "user", "content": "\\ud800"}]}', b'{"messages": 1' + b"0" * 5000 + b"}"),
             *(b'{"\\udfff": 1}', b"[" * 100_000, b'{"a":' * 100_000, b'{"messages":' + b"[" * 65 + b"]" * 65 + b"}"),
         ],

@@ -90,7 +90,7 @@ class TestRequests:
             seed=3,
             store=True,
             reasoning={"effort": "minimal", "summary": "auto"},
-            text={"verbosity": "low", "format": {"type": "json_schema", "name": "x", "schema": PARAMETERS}},
+            text={"verbosity": "medium", "format": {"type": "json_schema", "name": "x", "schema": PARAMETERS}},
             tools=[READ],
             tool_choice={"type": "function", "name": "read"},
             parallel_tool_calls=False,
@@ -119,13 +119,13 @@ class TestRequests:
     def test_unknown_tools_and_items_are_accepted_and_logged(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(body, "_logged", set[str]())
+        monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
         items = [{"type": "web_search_call", "id": "Secret"}, {"role": "user", "content": "Hi"}, {"type": "compaction"}]
         with caplog.at_level(logging.INFO):
             request = asked(items, tools=[{"type": "web_search"}, {"type": "image_generation"}])
         assert (request.messages, request.tools) == ((Message("user", "Hi"),), ())
-        for name in ("items of type 'web_search_call'", "items of type 'compaction'", "tools of type 'web_search'"):
-            assert name in caplog.text
+        for names in ("items of type 'compaction', 'web_search_call'", "tools of type 'image_generation', 'web_search'"):
+            assert names in caplog.text
         assert "Secret" not in caplog.text
 
     @pytest.mark.parametrize(
