@@ -33,10 +33,10 @@ from app.tuning.tuning_job import TuningJob
 from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
-from mlx_engine.events import Stats
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
-from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
 

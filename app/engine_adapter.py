@@ -9,9 +9,9 @@ from itertools import groupby
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from mlx_engine.events import Event
+from mlx_engine.contract.events import Event
+from mlx_engine.contract.requests import Request
 from mlx_engine.host import EngineDoor, Job
-from mlx_engine.requests import Request
 
 BATCH_MS = 50
 SLOWEST_BATCH_MS = 250

@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QSettings, QTranslator
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 
 FOLDER = Path(__file__).parents[1] / "resources" / "translations"
 CONTEXT = "Slipstream"

@@ -13,10 +13,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlx_engine.events import Commit, Failed
+from mlx_engine.contract.events import Commit, Failed
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.host import local_engine
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:
     from mlx_engine.tuning.self_check import CheckResult

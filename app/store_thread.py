@@ -21,7 +21,7 @@ from app.conversations.database import OpenedStore, open_store
 from app.conversations.schema import is_disk_fault
 from app.conversations.store import Store
 from app.language import tr, translated
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 _LIBRARY = "libopenblas.so.0"
 _INSTALL = "sudo apt-get install libopenblas0-pthread"

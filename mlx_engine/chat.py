@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import call_format, markers_of, template_reads, tokens_opening
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import rolling_window, shorten_results
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.known_prompts import known_prompts
-from mlx_engine.limits import rolling_window, shorten_results
 from mlx_engine.pairs.chat_template import NO_CHAT_TEMPLATE, default_template
-from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
 

@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.visible import visible
 from mlx_engine.host import EngineHost
 from mlx_engine.terminal import arguments, console
 from mlx_engine.terminal.console import note, print_json
-from mlx_engine.tools.visible import visible
 
 if TYPE_CHECKING:
     from mlx_engine.engine import Engine

@@ -12,12 +12,12 @@ from typing import cast
 import mlx.core as mx
 
 from mlx_engine import chat, memory
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
+from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
 from mlx_engine.loading import LoadedPair
-from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling
 
 _TYPICAL_LOGIT = 16.0
 _FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS

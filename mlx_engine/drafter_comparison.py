@@ -10,8 +10,8 @@ from typing import Protocol
 
 from mlx_engine import memory
 from mlx_engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
     ComparisonVerdict,
     CompletedReply,
     DrafterResult,
@@ -24,10 +24,10 @@ from mlx_engine.events import (
     PairInfo,
     Proposer,
 )
+from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import CompareDrafters, GenerationRequest
 from mlx_engine.tuning.calibration import calibrate
 
 _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")

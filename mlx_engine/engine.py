@@ -14,33 +14,9 @@ import mlx.core as mx
 
 from mlx_engine import chat, memory
 from mlx_engine.comparison import compare
-from mlx_engine.decoding.turns import ReplyClock, Turns
-from mlx_engine.drafter_comparison import compare_drafters
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
-    Event,
-    Failed,
-    LoadProgress,
-    PairInfo,
-    PrefillProgress,
-    PromptsSaved,
-    TokenCount,
-)
-from mlx_engine.generation import NO_MEMORY, Events, generate_reply
-from mlx_engine.loading import LoadedPair, check, load
-from mlx_engine.pairs import machine
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.fit import predict_fit, snapshot_budget
-from mlx_engine.pairs.installed import installed_drafters
-from mlx_engine.pairs.library import model_name
-from mlx_engine.pairs.mtp_head import pair_bytes
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds
-from mlx_engine.pairs.tuning_files import delete_runs
-from mlx_engine.prefix.fingerprint import fingerprint
-from mlx_engine.prefix.snapshots import Snapshots
-from mlx_engine.prefix.store import PrefixStore
-from mlx_engine.requests import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.requests import (
     Calibrate,
     CompareDrafters,
     CompareRequest,
@@ -57,6 +33,22 @@ from mlx_engine.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.decoding.turns import ReplyClock, Turns
+from mlx_engine.drafter_comparison import compare_drafters
+from mlx_engine.generation import NO_MEMORY, Events, generate_reply
+from mlx_engine.loading import LoadedPair, check, load
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.fit import predict_fit, snapshot_budget
+from mlx_engine.pairs.installed import installed_drafters
+from mlx_engine.pairs.library import model_name
+from mlx_engine.pairs.mtp_head import pair_bytes
+from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.pairs.speeds import MeasuredSpeeds
+from mlx_engine.pairs.tuning_files import delete_runs
+from mlx_engine.prefix.fingerprint import fingerprint
+from mlx_engine.prefix.snapshots import Snapshots
+from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.target_model import TargetModel, read_target
 from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.training.tune import tune

@@ -7,7 +7,7 @@ A family is the `model_type` in a target's config.json. DFlash supports the fami
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 
 
 @dataclass(frozen=True)

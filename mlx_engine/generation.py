@@ -10,7 +10,11 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, device, limits
+from mlx_engine import chat, device
+from mlx_engine.contract import limits
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
+from mlx_engine.contract.requests import GenerationRequest, Mode
 from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.decoding.low_acceptance import likely_cause
@@ -22,15 +26,12 @@ from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.loading import LoadedPair
 from mlx_engine.memory import ReplyMemory
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest, Mode
 from mlx_engine.template_sandbox import RenderingCancelled
 
 _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, LoadProgress, Queued
-from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Request
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
 
 if TYPE_CHECKING:
     from mlx_engine.engine import Engine

@@ -11,6 +11,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine import chat, memory
 from mlx_engine.channels import call_format
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters import adapter
@@ -19,8 +21,6 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_files

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import mlx.core as mx
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 
 _CPU_SHARE = 3 / 4  # of physical memory, about what Metal recommends
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses

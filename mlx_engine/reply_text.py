@@ -8,9 +8,9 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import ChannelParser, call_format, markers_of
 from mlx_engine.chat import RenderedPrompt
+from mlx_engine.contract.events import Channel, Commit, PositionLogprobs, Source
+from mlx_engine.contract.requests import ToolCall
 from mlx_engine.decoding.logprobs import RowLogprobs
-from mlx_engine.events import Channel, Commit, PositionLogprobs, Source
-from mlx_engine.requests import ToolCall
 from mlx_engine.token_texts import TokenTexts
 from mlx_engine.tools.calls import CallReader, TextPart, last_calls, overlap, readable
 

@@ -5,8 +5,8 @@ from functools import cache
 from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, SPMStreamingDetokenizer, TokenizerWrapper
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
 from mlx_engine.decoding.logprobs import RowLogprobs
-from mlx_engine.events import PositionLogprobs, TokenLogprob
 
 
 class TokenTexts:

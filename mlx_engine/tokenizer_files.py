@@ -12,10 +12,10 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_tokenizer
 
 from mlx_engine import chat
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import read_bounded
 from mlx_engine.pairs.chat_template import processor_template
 from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS
-from mlx_engine.pairs.data_files import read_bounded
 
 _NAMES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 _PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders", "post_processor": "processors"}

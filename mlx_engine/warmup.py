@@ -6,13 +6,13 @@ keeps them out of the first reply and out of what the width controller learns.
 
 import mlx.core as mx
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 
 _REPEATS = 2

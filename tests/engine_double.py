@@ -4,9 +4,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mlx_engine.events import Event
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import (
+from mlx_engine.contract.events import Event
+from mlx_engine.contract.requests import (
     Calibrate,
     CompareDrafters,
     CompareRequest,
@@ -21,6 +20,7 @@ from mlx_engine.requests import (
     SelectKernels,
     UnloadPair,
 )
+from mlx_engine.pairs.pair import demo_pair
 
 
 class EngineDouble:

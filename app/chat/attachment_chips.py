@@ -13,7 +13,7 @@ from app.language import tr
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.events import TokenCount
+from mlx_engine.contract.events import TokenCount
 
 MAX_TEXT = 300_000  # characters shown of a file
 

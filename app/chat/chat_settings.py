@@ -26,7 +26,7 @@ from app.sidebar.chat_library import ChatLibrary
 from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, column, fit_content, flow, lay_out
 from app.widgets.theme import Theme, set_look
-from mlx_engine.requests import Sampling
+from mlx_engine.contract.requests import Sampling
 
 MAX_TOKENS = 1_000_000
 WIDTH = 440

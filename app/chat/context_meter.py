@@ -11,9 +11,9 @@ from app.chat.context_use import ContextUse, NextPrompt, measure
 from app.conversations.chat_tree import Turn, messages_to
 from app.conversations.plain_text import clean
 from app.engine_adapter import Delivery
-from mlx_engine.events import Failed, TokenCount
+from mlx_engine.contract.events import Failed, TokenCount
+from mlx_engine.contract.requests import CountTokens
 from mlx_engine.host import Job
-from mlx_engine.requests import CountTokens
 
 COUNT_MS = 400  # delay after the last change
 

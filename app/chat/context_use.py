@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.conversations.attachments import Attachment, prompt_text
-from mlx_engine.events import TokenCount
-from mlx_engine.requests import CountTokens, Message
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens, Message
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool

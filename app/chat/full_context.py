@@ -16,9 +16,9 @@ from app.notice import Notice
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import Theme, set_look
-from mlx_engine.events import Commit, Failed, Finished
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.host import Job
-from mlx_engine.requests import GenerationRequest, Message
 
 MAX_TOKENS = 512  # in a summary
 _TASK = (

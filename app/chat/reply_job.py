@@ -14,9 +14,9 @@ from app.language import tr, translated
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from app.tools.tool_box import ToolBox
-from mlx_engine.events import Failed, Finished
+from mlx_engine.contract.events import Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.host import Job
-from mlx_engine.requests import GenerationRequest, ToolCall
 from mlx_engine.tools.approvals import Decision
 from mlx_engine.tools.loop import MOST_STEPS, ToolLoop
 from mlx_engine.tools.tool import Tool, ToolResult

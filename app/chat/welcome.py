@@ -11,7 +11,7 @@ from app.models.recommendation import Recommendation, fit_text, precision_note
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.contract.events import LoadProgress, PairInfo
 
 MIN_CARD_HEIGHT = 56
 

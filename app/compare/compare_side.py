@@ -16,8 +16,8 @@ from app.transcript.stats_line import StatsLine
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme
-from mlx_engine.events import Stats
-from mlx_engine.requests import Mode
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.requests import Mode
 
 MODES: tuple[Mode, Mode] = ("plain", "dflash")
 UNKNOWN = "–"

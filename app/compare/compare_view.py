@@ -26,10 +26,10 @@ from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.events import DraftersCompared
+from mlx_engine.contract.events import DraftersCompared
+from mlx_engine.contract.requests import LoadPair, Mode
 from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import LoadPair, Mode
 
 REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)

@@ -14,8 +14,8 @@ from app.conversations.store import Store
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.store_thread import StoreThread
-from mlx_engine.errors import UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import (
     CompareResult,
     CompareRun,
     DrafterResult,
@@ -27,9 +27,9 @@ from mlx_engine.events import (
     PairInfo,
     Stats,
 )
+from mlx_engine.contract.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
 from mlx_engine.host import Job
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down
 

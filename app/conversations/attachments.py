@@ -14,8 +14,8 @@ from typing import Any
 from app import child
 from app.conversations.plain_text import clean
 from app.conversations.wording import number, size
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read
 
 MAX_NAME = 40  # characters of a file name, as shown
 MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF

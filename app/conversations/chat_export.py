@@ -13,9 +13,9 @@ from app.conversations.chat_tree import Chat, new_id
 from app.conversations.records import chat_to_json
 from app.conversations.store import ChatSummary, Folder
 from app.language import tr
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.tools.visible import visible
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_write
+from mlx_engine.contract.visible import visible
 
 FORMAT, VERSION = "slipstream-chats", 1
 

@@ -19,8 +19,8 @@ from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.conversations.store import Folder, Snapshot, Store
 from app.language import tr
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read, open_regular
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read, open_regular
 
 MAX_BYTES = 1 << 30
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text

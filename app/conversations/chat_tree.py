@@ -10,7 +10,7 @@ from app.conversations.attachments import Attachment, prompt_text
 from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
-from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.tools.record import messages_of
 
 NodeRole = Literal["root", "user", "assistant"]

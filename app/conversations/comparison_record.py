@@ -11,8 +11,8 @@ from app.conversations.chat_tree import messages_before_prompt, new_id
 from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import mode_names, tokens
 from app.language import figures, number, sentences, tr
-from mlx_engine.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
-from mlx_engine.requests import GenerationRequest, Mode, Sampling
+from mlx_engine.contract.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
+from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling
 
 MAX_MARKED = 40  # characters
 _WORD = re.compile(r"\s*\S*")

@@ -10,9 +10,9 @@ from app.conversations.comparison_record import ComparedMode, ComparisonRecord, 
 from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import mode_names
 from app.language import number, sentences, tr, translated
-from mlx_engine.errors import EngineText
-from mlx_engine.events import ComparisonVerdict, DrafterResult, DraftersCompared, PairInfo, Proposer
-from mlx_engine.requests import GenerationRequest, Mode, Sampling
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import ComparisonVerdict, DrafterResult, DraftersCompared, PairInfo, Proposer
+from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling
 
 _HEADER = {"format": "slipstream-drafters", "version": 1}
 

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from app.conversations.plain_text import clean
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 
 LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are clamped to it
 _LATEST = 4e9  # seconds since 1970; every calendar can show such dates

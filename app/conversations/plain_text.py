@@ -2,7 +2,7 @@
 
 import re
 
-from mlx_engine.tools.visible import visible
+from mlx_engine.contract.visible import visible
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TITLE_CHARS = 60

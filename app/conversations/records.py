@@ -14,8 +14,8 @@ from app.conversations.json_values import as_dict, as_list, as_text, as_time, re
 from app.conversations.plain_text import NEW_CHAT
 from app.conversations.reply import Reply, Suppliers
 from app.conversations.settings import MAX_TOKENS, ChatSettings
-from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest, Message, Mode
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode
 from mlx_engine.tools.record import STOPPED, CallRecord
 
 _REPLY = (

@@ -9,8 +9,8 @@ from itertools import groupby, pairwise
 from typing import Literal, get_args
 
 from app.language import translated
-from mlx_engine.errors import EngineText
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import (
     Commit,
     Event,
     Failed,
@@ -23,7 +23,7 @@ from mlx_engine.events import (
     StopReason,
     acceptance,
 )
-from mlx_engine.requests import GenerationRequest, Message, Mode
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode
 from mlx_engine.tools.record import CallRecord, messages_of
 
 Supplier = Source | Literal["unknown"]

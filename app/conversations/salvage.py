@@ -23,7 +23,7 @@ from app.conversations.records import node_from
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder
 from app.language import tr
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)
 

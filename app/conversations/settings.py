@@ -6,7 +6,7 @@ from typing import Any
 
 from app.conversations.json_values import read_as
 from app.language import tr
-from mlx_engine.requests import Sampling
+from mlx_engine.contract.requests import Sampling
 
 MAX_TOKENS = 1024
 SWITCHES = ("dflash", "thinking", "rolling", "private", "tool_servers", "example_servers", "tools_off")  # of a chat, in no preset

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from app.conversations.reply import Reply
 from app.language import number, tr, translated
-from mlx_engine.events import Stats
-from mlx_engine.requests import Mode
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.requests import Mode
 
 COUNT_UP_TO = 20_000  # characters; longer thoughts have an estimated number of words
 _NOTED_WAIT_S = 0.05

@@ -6,11 +6,11 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Calibrated, Failed, PairInfo, TuningProgress
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Calibrated, Failed, PairInfo, TuningProgress
+from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
 from mlx_engine.host import Job
-from mlx_engine.machine_events import KernelsSelected, Roofline
-from mlx_engine.requests import Calibrate, MeasureMachine, SelectKernels
 
 IDLE_MS = 1500  # before tuning starts
 

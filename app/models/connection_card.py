@@ -15,9 +15,9 @@ from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept
 from app.widgets.theme import Theme, set_look
-from mlx_engine.events import PairInfo
+from mlx_engine.contract.events import PairInfo
+from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.connection import open_host
-from mlx_engine.requests import RemoteConnection
 
 
 class ConnectionCard(ScrollingPage):

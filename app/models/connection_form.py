@@ -19,11 +19,11 @@ from app.widgets.pairs_field import HIDDEN, PairsField
 from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept, secrets_kept
 from app.widgets.theme import Theme, set_look
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.connection import checked, open_host
 from mlx_engine.remote.saved import SavedConnection
 from mlx_engine.remote.server import RemoteServer
-from mlx_engine.requests import RemoteConnection
 
 WIDTH = 520
 MAX_CHARACTERS = 2000

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 from app import child
 from app.conversations.wording import size
 from app.language import tr, translated
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.pairs.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.pairs.pair import Pair
 

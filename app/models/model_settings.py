@@ -12,7 +12,7 @@ from app.models.storage import while_open
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import Form, column
 from app.widgets.theme import Theme, set_look
-from mlx_engine.tools.keychain import is_available
+from mlx_engine.contract.secrets import is_available
 
 LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 

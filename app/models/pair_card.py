@@ -16,7 +16,7 @@ from app.models.survey import Candidate, Variant
 from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.limits import WINDOWED_CONTEXT
+from mlx_engine.contract.limits import WINDOWED_CONTEXT
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.hub import needs_token
 

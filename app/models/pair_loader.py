@@ -15,13 +15,13 @@ from app.language import sentences, tr, translated
 from app.machine.measurements import BackgroundTuning
 from app.models.survey import listed_name
 from app.notice import Notice
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
+from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
 from mlx_engine.host import Job
 from mlx_engine.pairs.installed import installed_drafters
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.remote.saved import SavedConnection, with_secrets
-from mlx_engine.requests import Connect, LoadPair, RemoteConnection
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
 MAX_NAME = 80  # characters of a name that a server sends

@@ -13,8 +13,10 @@ from app.models.connections import Connections
 from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Stats
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.contract.secrets import is_available
 from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
@@ -23,8 +25,6 @@ from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, fin
 from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.requests import LoadPair
-from mlx_engine.tools.keychain import is_available
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 

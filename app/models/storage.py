@@ -15,7 +15,7 @@ from shiboken6 import isValid
 from app.conversations.wording import size
 from app.language import tr, translated
 from app.models.downloads import Downloads
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache, DeletedModels, folder_variable, model_folder_problem
 from mlx_engine.pairs.download_queue import QueueFile

@@ -14,8 +14,9 @@ from app.conversations.plain_text import one_line
 from app.conversations.wording import size
 from app.language import sentences, tr
 from app.models.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.machine_events import MachineFacts
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.contract.requests import Mode
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
@@ -32,7 +33,6 @@ from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.requests import Mode
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from app.language import number, tr, translated
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.settings.preferences import Preferences
-from mlx_engine.errors import UserError
-from mlx_engine.events import Failed
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Failed
+from mlx_engine.contract.requests import LoadPair, Request
 from mlx_engine.host import Deliver, EngineDoor, Job
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import LoadPair, Request
 from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import Server
 

@@ -29,9 +29,9 @@ from app.widgets.controls import Switch, button, copy_button, prepare_number_fie
 from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_content, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
+from mlx_engine.contract.secrets import is_available
 from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import AGENTS, shell
-from mlx_engine.tools.keychain import is_available
 
 if TYPE_CHECKING:
     from mlx_engine.server.metrics import LiveRequest

@@ -14,9 +14,9 @@ from app.widgets.controls import button, small_label
 from app.widgets.layout import Form
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
-from mlx_engine.events import PromptsSaved
+from mlx_engine.contract.events import PromptsSaved
+from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 
 _FOLDER = "prompt_folder"  # key in the settings file
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses

@@ -9,8 +9,8 @@ from app.chat.conductor import Conductor
 from app.conversations.chat_tree import Chat
 from app.conversations.plain_text import short_title
 from app.engine_adapter import Delivery
-from mlx_engine.events import Commit, Failed, Finished
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message
 
 IDLE_MS = 800  # longer than the context meter's delay: counting tokens interrupts a title
 PROMPT_CHARS, ANSWER_CHARS = 2000, 600  # read from the first turn; a title isn't worth a longer prefill

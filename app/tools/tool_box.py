@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app.conversations.settings import ChatSettings
 from app.language import translated
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.config import BUILTINS, ServerConfig, read_config, write_config
 from mlx_engine.tools.servers import ServerStatus, ToolServers

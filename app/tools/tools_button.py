@@ -16,8 +16,8 @@ from app.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title,
 from app.tools.tool_box import tool_key
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
-from mlx_engine.events import TokenCount
-from mlx_engine.requests import CountTokens, Message
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens, Message
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
 

@@ -14,7 +14,7 @@ from app.tools.tool_box import ToolBox
 from app.widgets.controls import button, small_label
 from app.widgets.layout import NoticeView, column, flow
 from app.widgets.theme import Theme
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.tools.config import import_config, other_apps
 
 

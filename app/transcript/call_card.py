@@ -20,9 +20,9 @@ from app.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
 from app.widgets.layout import Item, column, flow, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.contract.visible import visible
 from mlx_engine.tools.approvals import Decision
 from mlx_engine.tools.record import CallRecord
-from mlx_engine.tools.visible import visible
 
 CARD_PARTS = 3  # of the text: names, arguments, and result
 ARM_MS = 600  # before calls can be allowed, so that a click or key that was meant for something else can't

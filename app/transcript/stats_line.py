@@ -13,7 +13,7 @@ from app.language import tr
 from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.events import Stats
+from mlx_engine.contract.events import Stats
 
 
 class StatsLine(QWidget):

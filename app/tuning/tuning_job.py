@@ -13,8 +13,8 @@ from app import child
 from app.language import tr, translated
 from app.models.storage import Background
 from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Tuned, TuningProgress
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.pairs.download_queue import text_from_json
 from mlx_engine.pairs.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
 

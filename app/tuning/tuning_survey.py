@@ -8,8 +8,8 @@ from pathlib import Path
 
 from app.conversations.wording import size
 from app.language import number, tr
-from mlx_engine.errors import UserError
-from mlx_engine.limits import FEWEST_PROMPTS
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse

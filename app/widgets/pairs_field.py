@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from app.conversations.plain_text import one_line
 from app.language import tr
 from app.widgets.theme import set_look
-from mlx_engine.tools.keychain import is_reference
+from mlx_engine.contract.secrets import is_reference
 
 LINES = 2
 MAX_LINE = 200  # characters of a line in a message

@@ -1,7 +1,7 @@
 """Where secrets are kept, in the same words everywhere."""
 
 from app.language import tr
-from mlx_engine.tools.keychain import all_saved, is_available, is_reference
+from mlx_engine.contract.secrets import all_saved, is_available, is_reference
 
 
 def secrets_kept() -> str:

@@ -1,1 +1,1 @@
-"""The main window: menus, toolbar, dialogs, and command palette."""
+"""The main window, which connects views with the session."""

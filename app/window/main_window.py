@@ -39,9 +39,9 @@ from app.window.dialogs import Dialogs
 from app.window.focus_keeper import FocusKeeper
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import load_catalog
-from mlx_engine.requests import LoadPair
 
 SAVE_MS = 1000  # delay before saving a change of the window or a draft
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the title bar that must be on a screen

@@ -11,7 +11,7 @@ from app.server.local_server import LocalServer, active_requests
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
-from mlx_engine.events import PairInfo
+from mlx_engine.contract.events import PairInfo
 
 SPACING = 10
 NAME_WIDTH = 220  # minimum width of a long name, before controls move into the menu

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read
 from mlx_engine.terminal.console import print_json, say
 
 _CONDITIONS = {

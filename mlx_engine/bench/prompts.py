@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import resources
-from mlx_engine.requests import Message
+from mlx_engine.contract.requests import Message
 
 
 @dataclass(frozen=True)

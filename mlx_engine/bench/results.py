@@ -7,8 +7,8 @@ from statistics import median, quantiles
 from typing import Any
 
 from mlx_engine.bench.prompts import Prompt
-from mlx_engine.events import CompletedReply, Stats, tokens_per_round
-from mlx_engine.requests import Mode
+from mlx_engine.contract.events import CompletedReply, Stats, tokens_per_round
+from mlx_engine.contract.requests import Mode
 from mlx_engine.terminal import generate
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import exp, log, log2, sqrt
 from typing import NamedTuple
 
-from mlx_engine.events import Source
+from mlx_engine.contract.events import Source
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths; few, to limit the number of compiled shapes
 _SCATTER = 0.08  # standard deviation of a pass's log time on a quiet machine

@@ -21,8 +21,8 @@ import numpy as np
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
-from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.tools.grammars import ReplyRules, reply_rules
 from mlx_engine.tools.schemas import BadSchema
 

@@ -11,13 +11,13 @@ from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.grammar import Grammar
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.requests import Sampling
 
 MIN_TEMPERATURE = 1e-5  # lower temperatures are greedy: float32 can't divide by them
 # tests/benchmarks/proposals.py compares this proposal rule with others

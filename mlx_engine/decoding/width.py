@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from math import exp, inf
 from statistics import median
 
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.errors import EngineText
 
 # Costs and credits are in plain steps unless stated otherwise
 _TRIAL_SHARE = 0.015  # share of the time for trials

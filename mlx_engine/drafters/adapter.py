@@ -10,9 +10,9 @@ from pathlib import Path
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import plain_name, save_tensors
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.drafter_config import Stored
 from mlx_engine.pairs.tuning_files import AdapterRecord, damaged_adapter, read_record

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters import layer
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.errors import UserError
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.pairs.drafter_config import DrafterConfig
 

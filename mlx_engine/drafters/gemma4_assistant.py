@@ -17,6 +17,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import LayerView, distinct_tokens
 from mlx_engine.drafters.drafter import ProposalChooser
@@ -25,7 +26,6 @@ from mlx_engine.drafters.layer import Layer
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
 

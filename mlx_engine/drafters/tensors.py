@@ -6,11 +6,11 @@ from typing import cast
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.errors import UserError
 from mlx_engine.kernels.support import dtype_name
 from mlx_engine.pairs.checkpoint import weight_files
-from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.drafter_config import Stored
 
 # Published prefix -> prefix used here

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import data_folder, read_json, write_json
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import data_folder, read_json, write_json
 
 _MOST = 1e12  # bytes per second; higher limits count as none
 _POLL = 0.25  # seconds between checks for a changed limit

@@ -21,9 +21,9 @@ from pathlib import Path
 import filelock
 from huggingface_hub import constants
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import cannot_delete, cannot_write, data_folder, read_bounded, read_json, write_json
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.data_files import cannot_delete, cannot_write, data_folder, read_bounded, read_json, write_json
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo, is_commit
 

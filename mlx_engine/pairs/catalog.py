@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import resources
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import data_folder, read_json
 from mlx_engine.families import why_not_runnable
-from mlx_engine.pairs.data_files import data_folder, read_json
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 from mlx_engine.pairs.target_config import dflash_problem

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import read_bounded
 from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS
-from mlx_engine.pairs.data_files import read_bounded
 
 NO_CHAT_TEMPLATE = EngineText.of(
     "no_chat_template", "This model has no chat template, so it can't chat. Choose an instruction-tuned model."

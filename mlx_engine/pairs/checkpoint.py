@@ -6,10 +6,10 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_read, not_regular_file, open_regular, read_bounded
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read, not_regular_file, open_regular, read_bounded
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.pairs.repo import is_wanted
-from mlx_engine.requests import Sampling
 
 LARGEST_CONFIG = 4_000_000  # bytes; published ones have a few thousand
 LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 # Parts of field names that suggest a change of the computation
 _SIGNIFICANT = (

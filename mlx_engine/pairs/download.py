@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import cannot_write
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache, space_problem
 from mlx_engine.pairs.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
 from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS, check_safetensors
-from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.hub import Hub, RevisionGone, Unreachable
 from mlx_engine.pairs.library import looks_like_drafter
 from mlx_engine.pairs.mtp_config import may_have_mtp

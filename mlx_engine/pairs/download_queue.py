@@ -19,11 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import DamagedFile, cannot_write, damaged_file, data_folder, read_json, write_json
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle, download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.data_files import DamagedFile, cannot_write, damaged_file, data_folder, read_json, write_json
 from mlx_engine.pairs.download import Download, DownloadProgress
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair

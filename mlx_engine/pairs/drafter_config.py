@@ -7,7 +7,7 @@ on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vL
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_engine.limits import MAX_BLOCK_ROWS
+from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.pairs import assistant_config
 from mlx_engine.pairs.config_fields import ConfigFields, contradiction, missing, unexpected
 from mlx_engine.pairs.mtp_config import may_have_mtp, translated

@@ -22,9 +22,9 @@ from huggingface_hub import constants, errors, get_hf_file_metadata, get_session
 from huggingface_hub.utils import hf_raise_for_status
 from huggingface_hub.utils import logging as hub_logging
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
-from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import (
     Listing,
     RemoteFile,

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import cannot_read, data_folder, read_json, write_json
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import read_config, weight_files
-from mlx_engine.pairs.data_files import cannot_read, data_folder, read_json, write_json
 from mlx_engine.pairs.mtp_head import head_bytes
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.pairs.repo import is_head

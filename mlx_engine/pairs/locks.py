@@ -17,8 +17,8 @@ from pathlib import Path
 
 import filelock
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_write
 
 _UNSUPPORTED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)  # from file systems without locks; filelock handles ENOSYS
 _MARK = ".fetching.lock"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import platformdirs
 
-from mlx_engine.errors import UserError
-from mlx_engine.machine_events import MachineFacts
-from mlx_engine.pairs.data_files import read_json, write_json
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import read_json, write_json
+from mlx_engine.contract.machine_events import MachineFacts
 
 _RECOMMENDED = 3 / 4  # of the memory, without measurements; roughly what Metal recommends
 # MLX's Metal allocator fails beyond 1.5 working sets or 95 % of the memory

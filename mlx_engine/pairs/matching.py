@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.pairs.catalog import Catalog
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.hub import Hub

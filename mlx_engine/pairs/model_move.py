@@ -14,7 +14,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import open_regular, why_failed
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import (
     Cache,
@@ -27,7 +28,6 @@ from mlx_engine.pairs.cache import (
     space_problem,
     uncleared_folder,
 )
-from mlx_engine.pairs.data_files import open_regular, why_failed
 from mlx_engine.pairs.download_queue import QueueFile
 
 _PIECE = 1 << 20

@@ -6,9 +6,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read, open_regular
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_paths
-from mlx_engine.pairs.data_files import cannot_read, open_regular
 from mlx_engine.pairs.mtp_config import may_have_mtp
 from mlx_engine.pairs.repo import Excerpt
 

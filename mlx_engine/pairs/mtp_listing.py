@@ -8,7 +8,7 @@ import hashlib
 import json
 from dataclasses import replace
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs.checkpoint import LARGEST_INDEX
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.mtp_head import LARGEST_HEADER, LENGTH, PREFIX, head_tensors, parse_header

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import resources
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import data_folder, read_json, write_json
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import check_repo
 
 _MOST = 200  # custom pairs

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from mlx_engine.pairs.data_files import not_regular_file
+from mlx_engine.contract.files import not_regular_file
 
 SUFFIX = ".slipstream.incomplete"  # ends like the hub's own, so that its tools recognize unfinished files
 _MAGIC = b"slipstrm"

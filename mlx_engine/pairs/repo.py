@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*"
 _REPO = re.compile(rf"{_PART}/{_PART}")

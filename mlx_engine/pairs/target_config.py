@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.families import FAMILIES, Family, family_of
-from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.pairs.drafter_config import parse
 
 # Quantization formats that mlx-lm reads besides its own (mlx_lm.utils.load_model, 0.32)

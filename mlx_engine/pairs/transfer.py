@@ -14,11 +14,11 @@ import filelock
 import httpx2
 from huggingface_hub import get_session
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import cannot_write
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy, explain, no_ranges, unsafe_redirect
 from mlx_engine.pairs.mtp_head import is_intact
 from mlx_engine.pairs.partial import Partial, received_so_far

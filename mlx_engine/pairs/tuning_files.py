@@ -14,11 +14,11 @@ from typing import Any
 import platformdirs
 from safetensors import SafetensorError, safe_open
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_delete, cannot_write, read_json, write_json
+from mlx_engine.contract.requests import Message
 from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.data_files import cannot_delete, cannot_write, read_json, write_json
 from mlx_engine.pairs.locks import acquire
-from mlx_engine.requests import Message
 
 _PROMPTS, _PROGRESS = "prompts.json", "progress.json"  # in a run's folder
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlx_engine.limits import MOST_REPLY_TOKENS
-from mlx_engine.machine_events import MachineFacts
+from mlx_engine.contract.limits import MOST_REPLY_TOKENS
+from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.contract.requests import Message
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.fit import predict_fit
 from mlx_engine.pairs.mtp_head import pair_bytes
 from mlx_engine.pairs.target_config import layer_states
-from mlx_engine.requests import Message
 
 _REPLY_TOKENS = 512  # most tokens of a reply, by default
 _CHARACTERS = 3  # per token of a prompt; more in English, fewer in other languages

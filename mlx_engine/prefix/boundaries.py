@@ -12,8 +12,8 @@ from itertools import takewhile
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine import chat
-from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.template_sandbox import RenderingCancelled
 
 _ENDINGS = ("0", "a")  # contents that differ in their first character

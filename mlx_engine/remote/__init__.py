@@ -1,1 +1,1 @@
-"""An engine on another computer, reached through OpenAI's API."""
+"""Endpoints: engines of others, over HTTP."""

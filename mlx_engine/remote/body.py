@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.remote.server import RemoteServer
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 
 
 def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict[str, Any]]:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from statistics import median
 
-from mlx_engine.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished
-from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
+from mlx_engine.contract.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished
+from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode
 
 Generate = Callable[[GenerationRequest], AsyncIterator[Event]]
 

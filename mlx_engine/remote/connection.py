@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx2
 
-from mlx_engine.errors import UserError
-from mlx_engine.requests import RemoteConnection
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import RemoteConnection
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)

@@ -11,16 +11,10 @@ from typing import Any
 
 import httpx2
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
-from mlx_engine.host import Deliver, EngineDoor, Job
-from mlx_engine.limits import cut_results, result_lengths
-from mlx_engine.remote.body import body_of
-from mlx_engine.remote.compare import compare
-from mlx_engine.remote.connection import RemoteConnection, address, client_of, complete_address, refused, unreachable
-from mlx_engine.remote.server import RemoteServer, discover
-from mlx_engine.remote.stream import ReplyStream, data_of
-from mlx_engine.requests import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.limits import cut_results, result_lengths
+from mlx_engine.contract.requests import (
     CompareRequest,
     Connect,
     CountTokens,
@@ -33,6 +27,12 @@ from mlx_engine.requests import (
     SavePrompts,
     UnloadPair,
 )
+from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.remote.body import body_of
+from mlx_engine.remote.compare import compare
+from mlx_engine.remote.connection import RemoteConnection, address, client_of, complete_address, refused, unreachable
+from mlx_engine.remote.server import RemoteServer, discover
+from mlx_engine.remote.stream import ReplyStream, data_of
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import RemoteConnection
-from mlx_engine.tools.keychain import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
-from mlx_engine.tools.private_file import write_private
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.private_file import write_private
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
 _SERVICE = "Slipstream connections"
 _VERSION = 1

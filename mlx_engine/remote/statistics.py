@@ -6,9 +6,9 @@ most the number of tokens, and times are measured here. Numbers that aren't repo
 
 from typing import Any
 
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Stats
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.requests import GenerationRequest
 
 _Found = dict[str, Any]
 

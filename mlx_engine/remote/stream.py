@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Channel, Commit, Event, Finished, Stats, StopReason
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Channel, Commit, Event, Finished, Stats, StopReason
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.remote.connection import RemoteConnection, failure
 from mlx_engine.remote.statistics import stats
-from mlx_engine.requests import GenerationRequest, ToolCall
 
 LONGEST_LINE = 10_000_000  # bytes
 _DONE = "[DONE]"

@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Callable
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, Failed, PairInfo
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, Failed, PairInfo
+from mlx_engine.contract.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
 from mlx_engine.host import Deliver, EngineHost, Job
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
 
 
 class EngineSwitch:

@@ -3,10 +3,10 @@
 import asyncio
 from dataclasses import replace
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.connection import client_of
 from mlx_engine.remote.server import RemoteServer, discover
-from mlx_engine.requests import RemoteConnection
 
 
 def try_connection(connection: RemoteConnection) -> RemoteServer:

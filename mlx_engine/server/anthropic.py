@@ -2,7 +2,7 @@
 
 import secrets
 
-from mlx_engine.events import Stats
+from mlx_engine.contract.events import Stats
 from mlx_engine.server import openai
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.replies import Chunk

@@ -15,9 +15,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
-from mlx_engine.events import PairInfo
+from mlx_engine.contract.events import PairInfo
+from mlx_engine.contract.requests import CountTokens
 from mlx_engine.host import EngineDoor
-from mlx_engine.requests import CountTokens
 from mlx_engine.server import anthropic, openai
 from mlx_engine.server.body import MAX_BYTES, Fields, read_json
 from mlx_engine.server.chat_completions import ChatExchange, ChatFields

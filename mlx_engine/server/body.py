@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.types import Receive, Scope
 
+from mlx_engine.contract import exact_json
 from mlx_engine.server.problems import ApiError, ClientGone
-from mlx_engine.tools import exact_json
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
-from mlx_engine.limits import MAX_LOGPROBS
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
+from mlx_engine.contract.limits import MAX_LOGPROBS
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import openai, openai_tools
 from mlx_engine.server.logprobs import of_chat
 from mlx_engine.server.problems import ApiError

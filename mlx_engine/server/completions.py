@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from mlx_engine.events import Commit, Event, Finished, PairInfo, PositionLogprobs, Stats
-from mlx_engine.limits import MAX_LOGPROBS
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PositionLogprobs, Stats
+from mlx_engine.contract.limits import MAX_LOGPROBS
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.server import openai
 from mlx_engine.server.logprobs import CompletionLogprobs
 from mlx_engine.server.problems import ApiError

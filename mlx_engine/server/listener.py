@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import MAX_HEADER_BYTES
 

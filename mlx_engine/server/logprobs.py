@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mlx_engine.events import PositionLogprobs, TokenLogprob
+from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
 from mlx_engine.server.replies import Chunk
 
 _LEAST = -9999.0  # OpenAI's value for an impossible token; also in place of NaN, which JSON lacks

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
-from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.server import anthropic, openai, openai_tools
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.messages_history import (

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.server.problems import ApiError
 
 BLOCK = "type text thinking id name input tool_use_id content is_error tool_name"  # supported fields of blocks

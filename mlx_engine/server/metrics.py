@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.host import Deliver, EngineDoor, Job
-from mlx_engine.requests import GenerationRequest
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from mlx_engine.events import PairInfo, Stats, StopReason
+from mlx_engine.contract.events import PairInfo, Stats, StopReason
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.pairs.installed import InstalledPair
-from mlx_engine.requests import GenerationRequest
 from mlx_engine.server.body import Fields
 from mlx_engine.server.logprobs import LogitBias, bias_of
 from mlx_engine.server.problems import ApiError

@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlx_engine.events import Commit, Event, Finished
+from mlx_engine.contract import exact_json
+from mlx_engine.contract.events import Commit, Event, Finished
+from mlx_engine.contract.requests import Message, Request, Role, ToolCall
 from mlx_engine.host import Deliver, EngineDoor, Job
-from mlx_engine.requests import Message, Request, Role, ToolCall
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.problems import ApiError
-from mlx_engine.tools import exact_json
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
-from mlx_engine.events import Event
+from mlx_engine.contract.events import Event
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Request, ToolCall
 from mlx_engine.host import Deliver, EngineDoor, Job
-from mlx_engine.requests import CountTokens, GenerationRequest, Request, ToolCall
 
 _MOST = 4096  # calls
 

@@ -1,6 +1,6 @@
 """Errors of requests, with their HTTP status."""
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 # HTTP status and OpenAI code of the engine's errors; all others are 400
 _STATUS = {

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Send
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import (
     Channel,
     Commit,
     CompletedReply,
@@ -25,8 +25,8 @@ from mlx_engine.events import (
     Round,
     TokenCount,
 )
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
 from mlx_engine.host import BATCH_S, EngineDoor
-from mlx_engine.requests import CountTokens, GenerationRequest, ToolCall
 from mlx_engine.server.body import Fields
 from mlx_engine.server.problems import ApiError, ClientGone
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.events import Channel, Commit, Event, Finished, PairInfo, Queued
-from mlx_engine.limits import MAX_LOGPROBS
-from mlx_engine.requests import GenerationRequest, ToolCall
+from mlx_engine.contract.events import Channel, Commit, Event, Finished, PairInfo, Queued
+from mlx_engine.contract.limits import MAX_LOGPROBS
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.server import openai, openai_tools
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.logprobs import of_chat

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from mlx_engine.requests import Message, Role, ToolCall
+from mlx_engine.contract.requests import Message, Role, ToolCall
 from mlx_engine.server import openai_tools
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.openai_tools import ClientTool

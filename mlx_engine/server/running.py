@@ -7,8 +7,8 @@ from pathlib import Path
 
 import platformdirs
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.data_files import read_json, write_json
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import read_json, write_json
 
 
 def _file() -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.device import DeviceSpan
-from mlx_engine.errors import UserError
 
 
 class CacheAdapter:

@@ -15,7 +15,7 @@ import mlx.nn as nn
 from mlx_lm.models.base import BaseModelArgs
 from mlx_lm.utils import _get_classes
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.pairs.target_config import text_config
 
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}

@@ -6,9 +6,9 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
+from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.device import DeviceSpan
 from mlx_engine.kernels.verify_attention import ROWS
-from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache

@@ -24,7 +24,7 @@ from mlx_lm.models import base
 from mlx_lm.models.cache import ArraysCache, KVCache, RotatingKVCache
 from mlx_lm.models.switch_layers import SwitchGLU, SwitchMLP
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.kernels import verify_attention, verify_matmul
 from mlx_engine.targets.adapter import CacheAdapter
 from mlx_engine.targets.growing import GrowingCache

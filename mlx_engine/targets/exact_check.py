@@ -3,7 +3,7 @@
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets import exact
 from mlx_engine.targets.caches import Caches

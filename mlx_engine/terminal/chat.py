@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, PairInfo
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, PairInfo
+from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.host import EngineDoor
-from mlx_engine.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.terminal import arguments, compare, generate
 from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from mlx_engine.tools.visible import JSON_ESCAPES, visible
+from mlx_engine.contract.visible import JSON_ESCAPES, visible
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
 

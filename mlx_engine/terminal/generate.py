@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
+from mlx_engine.contract.requests import Mode
 from mlx_engine.host import EngineDoor
-from mlx_engine.requests import Mode
 from mlx_engine.terminal import arguments
 from mlx_engine.terminal.console import at_terminal, note, print_json, write
 from mlx_engine.terminal.session import cancellable, open_pair

@@ -16,7 +16,7 @@ from types import FrameType
 
 import httpx2
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.server.api_key import stored_key
 from mlx_engine.server.running import running_server
 from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.pairs.bandwidth import Throttle, download_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog

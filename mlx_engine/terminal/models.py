@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import not_regular_file
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.chat_template import folder_template_problem
 from mlx_engine.pairs.checkpoint import check_safetensors, read_config
-from mlx_engine.pairs.data_files import not_regular_file
 from mlx_engine.pairs.download import Inspection, inspect_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
+from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
 from mlx_engine.terminal.console import note, progress, shows_progress
 
 _NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")

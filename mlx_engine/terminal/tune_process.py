@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine import blas
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, LoadProgress, Tuned, TuningProgress
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
+from mlx_engine.contract.requests import LoadPair, Message, Request
 from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.pairs.download_queue import text_to_json
 from mlx_engine.pairs.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
-from mlx_engine.requests import LoadPair, Message, Request
 from mlx_engine.terminal import arguments
 from mlx_engine.terminal.console import discard_unreadable, flush, print_json
 from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, request

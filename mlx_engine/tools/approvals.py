@@ -10,8 +10,8 @@ from typing import Literal
 
 import filelock
 
-from mlx_engine.errors import UserError
-from mlx_engine.tools.private_file import write_private
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.private_file import write_private
 from mlx_engine.tools.tool import Tool
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_engine.requests import ToolCall
+from mlx_engine.contract.requests import ToolCall
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.tools.keychain import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
-from mlx_engine.tools.private_file import write_private
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.private_file import write_private
+from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
 Builtin = Literal["", "calculator", "files"]
 Values = tuple[tuple[str, str], ...]

@@ -16,7 +16,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult, PaginatedRequestParams
 from pydantic import TypeAdapter
 
-from mlx_engine.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.tools import builtin
 from mlx_engine.tools.config import ServerConfig, resolved
 from mlx_engine.tools.oauth import SIGN_IN_S, SignInNeeded, authorization

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.tools import exact_json, schemas
+from mlx_engine.contract import exact_json
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.tools import schemas
 from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat, resolved
 from mlx_engine.tools.schemas import BadSchema
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mlx_engine.requests import GenerationRequest, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.tools.approvals import Approvals, Decision
 from mlx_engine.tools.calls import new_id
 from mlx_engine.tools.record import DENIED, STOPPED, CallRecord, CallState, messages_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.contract.requests import Message, ToolCall
 
 CallState = Literal["waiting", "running", "done", "failed", "denied", "stopped"]
 DENIED = "The user denied this call."

@@ -8,7 +8,7 @@ from itertools import permutations
 from math import lcm
 from typing import Any
 
-from mlx_engine.tools import exact_json
+from mlx_engine.contract import exact_json
 from mlx_engine.tools.calls import resolved
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.tool import Tool, ToolResult
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
 DECAY = 7.0  # positions after the anchor over which a token's weight falls by a factor of e

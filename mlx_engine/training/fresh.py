@@ -10,10 +10,10 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine import loading
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.tensors import save_tensors
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.data_files import cannot_write
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.target_config import dflash_problem, text_config
 from mlx_engine.training.blocks import matrices, vectors

@@ -11,14 +11,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from mlx_engine import chat
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Commit, Failed, Finished, Generate
+from mlx_engine.contract.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.tensors import save_tensors
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Commit, Failed, Finished, Generate
-from mlx_engine.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
 from mlx_engine.loading import LoadedPair
-from mlx_engine.requests import GenerationRequest, Message
 from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
 

@@ -17,20 +17,20 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine import memory
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Generate, Tuned, TuningProgress
+from mlx_engine.contract.limits import FEWEST_PROMPTS
+from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Generate, Tuned, TuningProgress
-from mlx_engine.limits import FEWEST_PROMPTS
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, digest, locked_run
-from mlx_engine.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.training.blocks import BlockModel, Trained
 from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
 from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds

@@ -1,1 +1,1 @@
-"""Calibration, kernel selection, and measurements on the user's machine."""
+"""Training a drafter further on the user's own replies."""

@@ -4,13 +4,13 @@ import time
 
 import mlx.core as mx
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 
 STEPS = 3  # plain steps per measurement

@@ -12,9 +12,9 @@ from typing import Any
 import mlx.core as mx
 import platformdirs
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import read_json, write_json
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.data_files import read_json, write_json
 from mlx_engine.pairs.machine import machine_model
 
 _VERSIONS = ("format", "mlx", "system", "kernel_sources")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.server import running
 from mlx_engine.server.running import announced
 from tests.agents.clients import folder_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.terminal.agents import AGENTS
 from tests.agents.scripted_model import CompactingModel, ScriptedModel, Step, call
 from tests.agents.sessions import FINAL, FOUND, HEADLESS, Session, session

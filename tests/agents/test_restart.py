@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mlx_engine import chat
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import GenerationRequest
 from mlx_engine.terminal.agents import AGENTS
 from tests.agents.sessions import session
 from tests.agents.tiny_agents import KINDS, tiny_pair

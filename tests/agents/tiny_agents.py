@@ -12,10 +12,10 @@ import mlx.core as mx
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from mlx_engine.contract.events import Event, Finished, LoadProgress, PairInfo
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
-from mlx_engine.events import Event, Finished, LoadProgress, PairInfo
-from mlx_engine.requests import GenerationRequest
 from tests.agents.scripted_model import ScriptedModel, Step
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.conftest import loaded

@@ -9,9 +9,9 @@ from app.conversations.chat_tree import Chat, Node
 from app.conversations.records import chat_to_json
 from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings
-from mlx_engine.errors import EngineText
-from mlx_engine.events import MeasuredBy, Stats
-from mlx_engine.requests import GenerationRequest, Message, Sampling, ToolCall
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import MeasuredBy, Stats
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling, ToolCall
 from mlx_engine.tools.record import CallRecord, CallState
 
 # Without lone surrogates and NUL, which are cleaned where text comes in.

@@ -51,13 +51,13 @@ from app.tuning.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
-from mlx_engine.errors import EngineText  # noqa: E402
-from mlx_engine.events import TuningProgress  # noqa: E402
+from mlx_engine.contract.errors import EngineText  # noqa: E402
+from mlx_engine.contract.events import TuningProgress  # noqa: E402
+from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
 from mlx_engine.pairs.tuning_files import AdapterRecord  # noqa: E402
 from mlx_engine.pairs.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
-from mlx_engine.requests import RemoteConnection, ToolCall  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from mlx_engine.tools.record import CallRecord, CallState  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
     Calibrated,
     Commit,
     CompareResult,
@@ -26,8 +26,8 @@ from mlx_engine.events import (
     TokenCount,
     TuningProgress,
 )
-from mlx_engine.machine_events import KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
-from mlx_engine.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
+from mlx_engine.contract.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)

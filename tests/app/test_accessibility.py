@@ -29,9 +29,9 @@ from app.models.picker_dialog import PickerDialog
 from app.settings.settings_dialog import SettingsDialog
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
-from mlx_engine.events import Failed
+from mlx_engine.contract.events import Failed
+from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.requests import RemoteConnection
 from mlx_engine.tools.record import CallRecord, CallState
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done

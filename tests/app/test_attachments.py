@@ -24,8 +24,8 @@ from app.conversations.chat_tree import Chat
 from app.conversations.json_values import read_as
 from app.conversations.pdf_pages import PdfProblem, pages_of
 from app.conversations.records import chat_from_json, chat_to_json
-from mlx_engine.errors import UserError
-from mlx_engine.events import TokenCount
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import TokenCount
 from tests.app.chats import same, texts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine

@@ -15,7 +15,7 @@ from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.reply import Reply
 from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.loop import ToolLoop
 from mlx_engine.tools.record import STOPPED, CallRecord, CallState, messages_of

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.conversations.settings import ChatSettings
 from app.settings.settings_dialog import SettingsDialog
-from mlx_engine.requests import Message, Sampling
+from mlx_engine.contract.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
 

@@ -17,8 +17,8 @@ from app.conversations.settings import ChatSettings
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
-from mlx_engine.events import Commit
-from mlx_engine.requests import Message, Sampling
+from mlx_engine.contract.events import Commit
+from mlx_engine.contract.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text

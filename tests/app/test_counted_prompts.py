@@ -15,7 +15,7 @@ from app.conversations.chat_tree import Chat
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.data_paths import DataPaths
-from mlx_engine.requests import ToolCall
+from mlx_engine.contract.requests import ToolCall
 from mlx_engine.tools.record import CallRecord
 from mlx_engine.tools.tool import Tool
 from tests.app.conftest import PATIENCE_MS

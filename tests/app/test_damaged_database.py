@@ -19,7 +19,7 @@ from app.conversations.database import FILE, OpenedStore, _why_unusable, open_st
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder, Snapshot, Store
 from app.store_thread import StoreThread
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from tests.app.scripted_engine import commit, done
 from tests.examples import SAMPLED
 

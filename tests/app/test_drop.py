@@ -8,7 +8,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 
 from app.conversations.attachments import read
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]

@@ -17,11 +17,11 @@ from app.models.pair_card import facts_of
 from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend
 from app.models.survey import survey
-from mlx_engine.machine_events import MachineFacts
+from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.demo import REFUSAL, is_refusal
-from mlx_engine.requests import LoadPair
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, ScriptedEngine, answer, refuse
 from tests.app.test_window import press

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.transcript.message_views import DividerView
-from mlx_engine.events import Event, PrefillProgress, TokenCount
-from mlx_engine.limits import rolling_window
-from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
+from mlx_engine.contract.events import Event, PrefillProgress, TokenCount
+from mlx_engine.contract.limits import rolling_window
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done
 from tests.app.test_chats_window import texts

@@ -23,8 +23,8 @@ from app.machine.this_mac import duration, rate
 from app.models.survey import survey
 from app.tools.server_card import server_title
 from app.transcript.call_card import server_name
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import LoadPair, ToolCall
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import LoadPair, ToolCall
 from mlx_engine.tools.config import BUILTINS
 from mlx_engine.tools.record import CallRecord
 from tests.app.conftest import Running

@@ -13,7 +13,7 @@ from app.conversations.chat_tree import Chat
 from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme
-from mlx_engine.events import Commit
+from mlx_engine.contract.events import Commit
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_window import shown_text

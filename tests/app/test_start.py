@@ -190,7 +190,7 @@ def test_the_self_test_and_child_processes_never_import_qt(tmp_path: Path) -> No
 import sys, app.__main__ as entry, app.selftest
 app.selftest.run_selftest = lambda options: 0
 assert entry.main(["--selftest"]) == 0
-assert entry.main(["--child", "mlx_engine.errors"]) == 0
+assert entry.main(["--child", "mlx_engine.contract.errors"]) == 0
 import app.conversations.pdf_pages
 assert not [name for name in sys.modules if name.startswith("PySide6")]
 assert "mlx" not in sys.modules

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.conversations.reply import Reply, Suppliers
-from mlx_engine.events import Commit
+from mlx_engine.contract.events import Commit
 
 sources = st.sampled_from(["prefill", "drafter", "lookup", "target"])
 runs = st.lists(st.tuples(sources, st.integers(1, 9)), max_size=12)

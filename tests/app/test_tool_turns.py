@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.conversations.store import Store
-from mlx_engine.errors import EngineText
-from mlx_engine.events import PrefillProgress
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import PrefillProgress
+from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.tools.record import DENIED, STOPPED
 from mlx_engine.tools.tool import ToolResult
 from tests.app.conftest import Running

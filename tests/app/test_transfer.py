@@ -19,8 +19,8 @@ from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.salvage import ImportedChats
 from app.conversations.store import ChatSummary, Folder, Snapshot, Store
-from mlx_engine.errors import UserError
-from mlx_engine.events import Failed
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Failed
 from tests.app.chats import chats, same
 from tests.app.scripted_engine import commit, done
 

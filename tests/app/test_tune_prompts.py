@@ -9,7 +9,7 @@ from app.conversations.database import FILE
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
-from mlx_engine.requests import Message, ToolCall
+from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.terminal.tune import saved_prompts
 from mlx_engine.tools.record import CallRecord
 from tests.app.scripted_engine import commit, done

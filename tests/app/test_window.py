@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.rendering.blocks import plain_text
 from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Failed
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Failed
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
 

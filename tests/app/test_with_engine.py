@@ -17,7 +17,7 @@ from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
 from app.data_paths import DataPaths
 from app.models.picker_dialog import PickerDialog
-from mlx_engine.requests import LoadPair
+from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS, reply_views
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"

@@ -16,11 +16,11 @@ from mlx_engine import blas
 blas.prepare()  # before MLX is imported
 
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.contract.errors import UserError  # noqa: E402
+from mlx_engine.contract.events import Failed, Finished, Stats  # noqa: E402
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Failed, Finished, Stats  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402
-from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 
 BITS = (16, 8, 4)
 

@@ -26,14 +26,14 @@ blas.prepare()  # before MLX is imported
 import mlx.core as mx  # noqa: E402
 from mlx_lm.models.cache import KVCache  # noqa: E402
 
+from mlx_engine.contract.errors import UserError  # noqa: E402
+from mlx_engine.contract.events import Failed, Round  # noqa: E402
+from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.device import DevicePosition  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Failed, Round  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
-from mlx_engine.requests import GenerationRequest, Sampling  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
 from tests.mlx_engine.target_passes import fork  # noqa: E402
 

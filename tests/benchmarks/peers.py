@@ -39,11 +39,11 @@ from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.errors import UserError  # noqa: E402
+from mlx_engine.contract.events import Finished  # noqa: E402
+from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Finished  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402
-from mlx_engine.requests import GenerationRequest, Mode  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 

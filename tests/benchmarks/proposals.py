@@ -28,6 +28,7 @@ import numpy as np  # noqa: E402
 
 from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.context import DraftContext  # noqa: E402
@@ -35,7 +36,6 @@ from mlx_engine.drafters.drafter import ProposalChooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402
-from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
 from tests.mlx_engine.target_passes import fork  # noqa: E402
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
     Calibrated,
     Commit,
     CompareResult,
@@ -24,8 +24,8 @@ from mlx_engine.events import (
     TokenCount,
     TuningProgress,
 )
-from mlx_engine.machine_events import KernelsSelected, Roofline
-from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 TEXT = '''## Checking whether a number is prime

@@ -23,12 +23,12 @@ import mlx.core as mx  # noqa: E402
 
 from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.contract.requests import Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402
-from mlx_engine.requests import Message, Sampling  # noqa: E402
 
 
 class Clock:

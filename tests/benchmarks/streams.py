@@ -12,9 +12,9 @@ import time
 from statistics import median
 
 from mlx_engine.bench.prompts import SETS
-from mlx_engine.events import Commit, Event, Finished
+from mlx_engine.contract.events import Commit, Event, Finished
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.host import EngineHost
-from mlx_engine.requests import GenerationRequest, LoadPair, Request
 
 
 class Stream:

@@ -28,8 +28,8 @@ from app.application import Slipstream
 from app.conversations.chat_tree import Chat
 from app.conversations.settings import ChatSettings
 from app.data_paths import DataPaths
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Stats
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, Stats
 from mlx_engine.host import local_engine
 from tests.benchmarks.recorded_engine import RICH, TOKEN_CHARS, RecordedEngine
 

@@ -14,7 +14,7 @@ from mlx_engine import blas
 
 blas.prepare()
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from tests.golden import drafter_case, pair_case
 
 HERE = Path(__file__).parent

@@ -7,9 +7,9 @@ from unittest import mock
 
 import mlx.core as mx
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.context import LayerContext
-from mlx_engine.requests import Sampling
 from tests.golden.drafter_case import Differences
 
 _GREEDY = Chooser(Sampling(), 0)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import mlx.core as mx
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.loading import load
-from mlx_engine.requests import Sampling
 
 TOLERANCE = 1e-3
 _GREEDY = Chooser(Sampling(), 0)

@@ -6,13 +6,13 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.loading import LoadedPair
-from mlx_engine.requests import GenerationRequest, Sampling
 from tests.golden import drafted_rounds
 from tests.golden.drafter_case import Differences
 

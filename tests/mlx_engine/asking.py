@@ -3,9 +3,9 @@
 import threading
 
 from mlx_engine.comparison import collect
+from mlx_engine.contract.events import CompletedReply, Event, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.engine import Engine
-from mlx_engine.events import CompletedReply, Event, Failed, Finished
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 
 
 def question(text: str, **options) -> GenerationRequest:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlx_engine.requests import Sampling
+from mlx_engine.contract.requests import Sampling
 
 
 def tempered(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int] = (), reply: Sequence[int] = ()) -> np.ndarray:

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
     Calibrated,
     Commit,
     CompareResult,
@@ -25,7 +25,7 @@ from mlx_engine.events import (
     TokenCount,
     TuningProgress,
 )
-from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 

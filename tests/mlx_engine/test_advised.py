@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.pairs.checkpoint import recommended_sampling
-from mlx_engine.requests import Sampling
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling, ToolCall
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import GenerationRequest, Message, Sampling, ToolCall
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import GOLDEN, loaded

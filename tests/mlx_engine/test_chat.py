@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest, Message
 from tests.mlx_engine.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
 ALPHABET = st.sampled_from("abc \n*|é√😀")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, Event, Failed, Finished
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Commit, Event, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.terminal import tools
 from mlx_engine.terminal.tools import TerminalTools
 from mlx_engine.tools.config import ServerConfig

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.events import Commit, Event
-from mlx_engine.requests import GenerationRequest, Sampling
+from mlx_engine.contract.events import Commit, Event
+from mlx_engine.contract.requests import GenerationRequest, Sampling
 from tests.golden.__main__ import HERE
 from tests.mlx_engine.scripted_engine import ScriptedEngine, press_ctrl_c
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from mlx_engine import chat
-from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import failure
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -102,7 +102,7 @@ def test_a_quantization_that_mlx_does_not_have_is_refused(tmp_path):
 
 LOAD = """
 import pathlib, sys
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from tests.mlx_engine.asking import failure
 from tests.mlx_engine.conftest import GOLDEN, loaded
 for folder in sys.argv[1:]:

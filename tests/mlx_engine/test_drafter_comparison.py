@@ -16,9 +16,8 @@ import pytest
 from mlx_engine import drafter_comparison
 from mlx_engine import engine as engine_module
 from mlx_engine.cli import main, parser
-from mlx_engine.engine import Engine
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import (
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
     Commit,
     DrafterResult,
     DrafterRun,
@@ -29,11 +28,12 @@ from mlx_engine.events import (
     LoadProgress,
     PairInfo,
 )
+from mlx_engine.contract.requests import CompareDrafters, LoadPair, Message
+from mlx_engine.engine import Engine
 from mlx_engine.host import EngineDoor
 from mlx_engine.pairs.installed import fastest_drafter, installed_drafters
 from mlx_engine.pairs.library import add_folder
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import CompareDrafters, LoadPair, Message
 from mlx_engine.terminal import compare_drafters
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded

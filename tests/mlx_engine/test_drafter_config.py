@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs.drafter_config import DrafterConfig, Experts, parse
 from mlx_engine.pairs.target_config import pair_problem
 from tests.mlx_engine.conftest import GOLDEN

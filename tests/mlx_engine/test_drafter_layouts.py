@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from mlx_lm.models.rope_utils import initialize_rope
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.rope import frequencies
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.rope_config import Rope
-from mlx_engine.requests import Sampling
 from tests.mlx_engine.drafter_cases import Case, Sharpened, flat, speculators
 
 GREEDY = Chooser(Sampling(), 0)

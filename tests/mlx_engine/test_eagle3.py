@@ -6,10 +6,10 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.loading import make
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.requests import Sampling
 from tests.mlx_engine.conftest import GOLDEN
 
 DRAFTER, ROWS = GOLDEN / "eagle3_2" / "drafter", 5

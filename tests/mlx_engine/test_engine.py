@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import families
-from mlx_engine.decoding.width import WIDTH_1_REQUESTED
-from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompareResult, CompareRun, Finished, PrefillProgress, Round
-from mlx_engine.requests import (
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Finished, PrefillProgress, Round
+from mlx_engine.contract.requests import (
     Calibrate,
     CompareRequest,
     CountTokens,
@@ -23,6 +21,8 @@ from mlx_engine.requests import (
     Sampling,
     SelectKernels,
 )
+from mlx_engine.decoding.width import WIDTH_1_REQUESTED
+from mlx_engine.engine import Engine
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, TokenCount
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, TokenCount
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message
 from mlx_engine.host import EngineHost, Job, events
-from mlx_engine.requests import CountTokens, GenerationRequest, MeasureMachine, Message
 from tests.engine_double import EngineDouble
 
 REQUEST = CountTokens((Message("user", "Hello"),))

@@ -9,8 +9,8 @@ from pathlib import Path
 from string import Formatter
 
 from mlx_engine import pairs
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Failed
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Failed
 
 ROOT = Path(__file__).parents[2] / "mlx_engine"
 

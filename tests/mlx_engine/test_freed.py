@@ -18,11 +18,8 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import loading, memory, target_model, template_sandbox
-from mlx_engine.decoding import prefill
-from mlx_engine.engine import Engine
-from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
-from mlx_engine.host import EngineHost, Job
-from mlx_engine.requests import (
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
+from mlx_engine.contract.requests import (
     Calibrate,
     CompareDrafters,
     CompareRequest,
@@ -35,6 +32,9 @@ from mlx_engine.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.decoding import prefill
+from mlx_engine.engine import Engine
+from mlx_engine.host import EngineHost, Job
 from tests.mlx_engine.asking import tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.target_passes import before_each_pass

@@ -12,10 +12,10 @@ from transformers.models.gemma4_assistant.configuration_gemma4_assistant import 
 from transformers.models.gemma4_unified.configuration_gemma4_unified import Gemma4UnifiedTextConfig
 from transformers.models.gemma4_unified_assistant.configuration_gemma4_unified_assistant import Gemma4UnifiedAssistantConfig
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.drafters.gemma4_assistant import source_layers
 from mlx_engine.drafters.loading import load, tapped
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import predict_fit

@@ -21,12 +21,12 @@ from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import CompletedReply, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import CompletedReply, Failed, Finished
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests.examples import SAMPLE
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding import grammar
 from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Failed, Finished
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests.mlx_engine.asking import events
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.made_schemas import made_schema

@@ -12,10 +12,10 @@ from sentencepiece import sentencepiece_model_pb2
 from transformers import PreTrainedTokenizerBase
 
 from mlx_engine import chat, template_sandbox, tokenizer_files
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import PairInfo
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import PairInfo
-from mlx_engine.requests import GenerationRequest, Message
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.test_template_sandbox import rendered, target_with

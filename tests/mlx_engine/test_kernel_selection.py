@@ -13,11 +13,11 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import cli, engine
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import CompareResult, TuningProgress
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import CompareResult, TuningProgress
+from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
+from mlx_engine.contract.requests import SelectKernels
 from mlx_engine.kernels.operations import KERNELS, PLAIN
-from mlx_engine.machine_events import KernelSaving, KernelsSelected, KernelTrial
-from mlx_engine.requests import SelectKernels
 from mlx_engine.tuning import kernel_selection, kernel_trials, saved, self_check
 from tests.metal_emulator import metal_kernel
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
-from mlx_engine.requests import Sampling
 from mlx_engine.targets.products import KernelLayers
 from tests import metal_emulator
 from tests.examples import SAMPLE

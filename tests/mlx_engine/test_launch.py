@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.server import running
 from mlx_engine.server.running import announced, running_server
 from mlx_engine.terminal.agents import AGENTS, Server, shell

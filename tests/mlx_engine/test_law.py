@@ -11,9 +11,9 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding import sampling as sampling_module
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.requests import Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.exact_law import chi_square, law
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat, device
+from mlx_engine.contract.events import Commit, Failed, PositionLogprobs
+from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.engine import Engine
-from mlx_engine.events import Commit, Failed, PositionLogprobs
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest, Sampling
 from mlx_engine.token_texts import TokenTexts
 from tests.examples import SAMPLE, sampled
 from tests.mlx_engine import made_tokenizers

@@ -11,11 +11,11 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from mlx_engine import chat
-from mlx_engine.errors import UserError
-from mlx_engine.events import Failed
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Failed
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.known_prompts import KnownPrompts
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import CountTokens, GenerationRequest, Message
 from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS, made
 from tests.mlx_engine.tools.made_calls import TOOLS
 

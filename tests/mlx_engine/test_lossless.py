@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
 from mlx_engine import chat
+from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.prefill import prefill
-from mlx_engine.requests import Message, Sampling
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN

@@ -7,9 +7,9 @@ import pytest
 from mlx.utils import tree_flatten
 from mlx_lm.models.qwen3_next import Qwen3NextSparseMoeBlock
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
 from tests.mlx_engine.conftest import GOLDEN

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat, device, generation
+from mlx_engine.contract.events import Commit
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.prefill import prefill
@@ -21,10 +23,8 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
 from mlx_engine.device import DevicePosition
-from mlx_engine.events import Commit
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 from tests import metal_emulator
 from tests.examples import sampled
 from tests.metal_emulator import kernel

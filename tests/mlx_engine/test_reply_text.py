@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine import chat
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest
 from tests.mlx_engine.made_tokenizers import ids, made
 
 FRESH = chat.RenderedPrompt([], [], [])

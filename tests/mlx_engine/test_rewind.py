@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.models.cache import ChunkedKVCache, KVCache
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.targets.caches import Caches, adapter
 from mlx_engine.targets.target import _Tap
 from tests.mlx_engine.conftest import GOLDEN, loaded

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
-from mlx_engine.events import PrefillProgress
-from mlx_engine.limits import rolling_window, shorten_results
-from mlx_engine.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.events import PrefillProgress
+from mlx_engine.contract.limits import rolling_window, shorten_results
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from tests.mlx_engine.tools.made_calls import tokenizer_of
 
 LIMIT, OVERHEAD = 400, 5  # tokens: of the context, and what a template adds to a message

@@ -12,12 +12,12 @@ import pytest
 from mlx_lm.models.switch_layers import SwitchLinear
 
 from mlx_engine.bench.speed import roofline_table
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
+from mlx_engine.contract.requests import MeasureMachine
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import TuningProgress
-from mlx_engine.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.pairs import machine
-from mlx_engine.requests import MeasureMachine
 from mlx_engine.targets.weights import Weights
 from mlx_engine.tuning import roofline
 from tests.mlx_engine.asking import reply, tokens

@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.requests import Sampling
 from tests.mlx_engine.exact_law import boundaries, law
 
 # in steps of 1/4: ties are common, and other differences exceed rounding

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
+from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.requests import Message, Sampling
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import SHORT

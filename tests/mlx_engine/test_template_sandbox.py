@@ -24,13 +24,13 @@ from transformers.utils import chat_template_utils
 
 from mlx_engine import chat, template_child, template_sandbox
 from mlx_engine.cli import main
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Finished, PairInfo, TokenCount
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import Finished, PairInfo, TokenCount
 from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.template_sandbox import TemplateProcess, cancelled_by, renderer
 from tests.mlx_engine import made_tokenizers
 from tests.mlx_engine.conftest import GOLDEN

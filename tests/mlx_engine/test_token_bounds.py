@@ -8,9 +8,9 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import loading
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.sampling import Penalties
-from mlx_engine.errors import UserError
-from mlx_engine.requests import GenerationRequest, Message, Sampling
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, by_mlx_lm, loaded

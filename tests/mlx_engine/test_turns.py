@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from mlx_engine import device, memory
 from mlx_engine.comparison import collect
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.engine import Engine
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
 from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
 from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens

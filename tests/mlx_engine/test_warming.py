@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import loading
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import LoadProgress
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import LoadProgress
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.warmup import warm
 from tests.mlx_engine.asking import reply, tokens

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mlx_engine.contract.events import Finished
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine import Engine
-from mlx_engine.events import Finished
 from mlx_engine.pairs.demo import is_refusal
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.tools.builtin.calculator import calculate
 from tests.mlx_engine.conftest import loaded
 from training.corpus.questions import Question, tool_questions

@@ -23,13 +23,13 @@ from app.conversations.drafters_record import DraftersRecord, read_comparison, v
 from app.conversations.reply import Reply
 from app.conversations.store import Store
 from app.engine_adapter import Delivery
-from mlx_engine.errors import EngineText
-from mlx_engine.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.installed import fastest_drafter
 from mlx_engine.pairs.pair import CustomPair, add_custom_pair, demo_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.models.conftest import own_places  # noqa: F401
 from tests.app.models.picker_page import card, look_at, opened, state

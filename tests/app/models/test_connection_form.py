@@ -12,10 +12,10 @@ from app.models.model_settings import ModelSettings
 from app.models.picker_dialog import PickerDialog
 from app.server.server_dialog import ServerDialog
 from app.tools.server_form import ServerForm
+from mlx_engine.contract import secrets
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.requests import RemoteConnection
-from mlx_engine.tools import keychain as secrets
-from mlx_engine.tools.keychain import is_reference
 from tests.app.conftest import Running
 from tests.app.models.picker_page import Start, look_at, opened
 from tests.keychain import Keychain, keychain

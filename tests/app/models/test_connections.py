@@ -16,10 +16,10 @@ from pytestqt.qtbot import QtBot
 from app.models import connection_card, connection_form
 from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote import server as remote_server
 from mlx_engine.remote.saved import SavedConnection, read_connections, write_connections
-from mlx_engine.requests import RemoteConnection
-from mlx_engine.tools.keychain import is_reference
 from tests.app.conftest import Running
 from tests.app.models.picker_page import Start, look_at, opened, state
 from tests.keychain import keychain

@@ -391,7 +391,7 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start,
         yield
 
     monkeypatch.setattr(engine, "load", refused)
-    from mlx_engine.requests import LoadPair
+    from mlx_engine.contract.requests import LoadPair
 
     app.conductor.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.conductor.loader.progress is None)
@@ -399,7 +399,7 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start,
 
 
 def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(start: Start) -> None:
-    from mlx_engine.requests import LoadPair
+    from mlx_engine.contract.requests import LoadPair
 
     engine = ScriptedEngine()
     app = start(engine)

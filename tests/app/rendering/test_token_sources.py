@@ -11,7 +11,7 @@ from app.conversations.reply import Suppliers
 from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import MappedText, map_blocks, underline_block
-from mlx_engine.events import Commit
+from mlx_engine.contract.events import Commit
 from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, done
 from tests.benchmarks.recorded_engine import RICH

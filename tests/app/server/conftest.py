@@ -11,7 +11,7 @@ import pytest
 
 from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
-from mlx_engine.events import Event
+from mlx_engine.contract.events import Event
 from tests.app.conftest import Running
 from tests.app.scripted_engine import commit, done
 from tests.keychain import keychain

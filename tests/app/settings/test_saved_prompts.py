@@ -11,9 +11,9 @@ from app.chat.chat_settings import ChatSettingsDialog
 from app.settings import saved_prompts
 from app.settings.saved_prompts import SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
-from mlx_engine.events import PromptsSaved
+from mlx_engine.contract.events import PromptsSaved
+from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from mlx_engine.prefix.store import default_folder
-from mlx_engine.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]

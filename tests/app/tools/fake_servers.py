@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool, ToolResult

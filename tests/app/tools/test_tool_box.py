@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
 from app.tools.tool_box import ToolBox
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.tools.config import ServerConfig, read_config
-from mlx_engine.tools.keychain import is_reference
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool, ToolResult
 from tests.app.conftest import PATIENCE_MS

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings, Preset
-from mlx_engine.errors import EngineText
-from mlx_engine.events import TokenCount
-from mlx_engine.requests import CountTokens
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens
 from mlx_engine.tools.config import ServerConfig
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool

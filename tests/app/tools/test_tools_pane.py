@@ -16,8 +16,8 @@ from app.tools.server_card import MAX_TOOLS, ServerCard
 from app.tools.server_form import ImportDialog, ServerForm
 from app.tools.tools_pane import ToolsPane
 from app.widgets.pairs_field import HIDDEN
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.tools.config import ServerConfig, import_config
-from mlx_engine.tools.keychain import is_reference
 from mlx_engine.tools.servers import ServerStatus
 from mlx_engine.tools.tool import Tool
 from tests.app.conftest import Running

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 
 from app.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, preview, readable
 from app.transcript.message_views import ANSWER, AREAS, CALLS
-from mlx_engine.requests import ToolCall
+from mlx_engine.contract.requests import ToolCall
 from tests.app.conftest import Running
 from tests.app.scripted_engine import answer
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools

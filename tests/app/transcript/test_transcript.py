@@ -16,7 +16,7 @@ from app.transcript.message_views import ReplyView
 from app.transcript.stats_line import PromptBar, RoundsChart, StatsDetails, merge_rounds
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
-from mlx_engine.events import Commit
+from mlx_engine.contract.events import Commit
 from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, commit, done
 from tests.app.test_window import shown_text

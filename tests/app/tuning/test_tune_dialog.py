@@ -22,13 +22,13 @@ from app.models.picker_dialog import PickerDialog
 from app.tuning import tune_dialog, tuning_job
 from app.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
 from app.tuning.tuning_job import RemainingTime
-from mlx_engine.errors import EngineText
-from mlx_engine.events import Tuned
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Tuned
+from mlx_engine.contract.requests import LoadPair, Message
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.download_queue import text_to_json
 from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts
-from mlx_engine.requests import LoadPair, Message
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.test_store import chat_of, save

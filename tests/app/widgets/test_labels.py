@@ -16,7 +16,7 @@ from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
 from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from tests.app.scripted_engine import stats
 
 APP = Path(__file__).parents[3] / "app"

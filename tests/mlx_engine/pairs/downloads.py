@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from huggingface_hub import get_session
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.pairs import transfer
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download

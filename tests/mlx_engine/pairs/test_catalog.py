@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import resources
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.families import FAMILIES
 from mlx_engine.pairs.catalog import RUNNABLE_KINDS, custom_catalog_file, load_catalog, parse_entry
 from mlx_engine.pairs.pair import Pair

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from mlx_engine import chat
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import Message
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.chat_template import _RENDERED_BY_MLX_LM, folder_template_problem
 from mlx_engine.pairs.download import inspect_pair
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.requests import Message
 from mlx_engine.tokenizer_files import read_tokenizer
 from tests.golden.__main__ import HERE
 from tests.hub.repos import TEMPLATE, config, target_files

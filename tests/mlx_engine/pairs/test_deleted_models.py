@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import scan_cache_dir
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import cache as in_cache
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import Cache, DeletedModels

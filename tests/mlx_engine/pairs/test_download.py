@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants, scan_cache_dir, snapshot_download
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import bandwidth as throttling
 from mlx_engine.pairs import download as downloading
 from mlx_engine.pairs import transfer

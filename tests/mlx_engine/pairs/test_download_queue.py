@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs import data_files, download_queue
+from mlx_engine.contract import files
+from mlx_engine.contract.errors import UserError
+from mlx_engine.pairs import download_queue
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
@@ -302,7 +303,7 @@ def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: Cache, text:
 def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     QueueFile().put(PAIR, state="paused")
     before = QueueFile().path.read_text()
-    real = data_files.open_regular
+    real = files.open_regular
 
     def failing(path: Path) -> Any:
         if path == QueueFile().path:
@@ -310,7 +311,7 @@ def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyP
         return real(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(data_files, "open_regular", failing)
+        patched.setattr(files, "open_regular", failing)
         with pytest.raises(UserError, match=r"Can't read “.*downloads\.json” \(Permission denied\)"):
             QueueFile().put(OTHER)
         assert QueueFile().read() == ()

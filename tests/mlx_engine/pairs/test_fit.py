@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.models.cache import CacheList, KVCache, make_prompt_cache
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import PREFILL_ROWS
+from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.errors import UserError
-from mlx_engine.limits import PREFILL_ROWS
-from mlx_engine.machine_events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import predict_fit

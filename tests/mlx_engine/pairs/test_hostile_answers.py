@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import hub as hub_module
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub, Unreachable, busy, retry_after

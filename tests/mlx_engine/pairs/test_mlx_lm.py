@@ -8,8 +8,8 @@ import pytest
 from huggingface_hub import constants
 from mlx.utils import tree_flatten
 
+from mlx_engine.contract.events import PairInfo
 from mlx_engine.engine import Engine
-from mlx_engine.events import PairInfo
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.pair import Pair
 from tests.golden.__main__ import HERE

@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
-from mlx_engine.pairs import data_files, locks, model_move
+from mlx_engine.contract import files
+from mlx_engine.contract.errors import UserError
+from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.cache import Cache, chosen_folder, model_folder, model_folder_problem, uncleared_folder
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.library import local_models
@@ -365,7 +366,7 @@ def test_a_damaged_choice_of_the_folder_is_reported(
 def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that started earlier does not report that the models were moved back."""
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), data_files.open_regular
+    place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), files.open_regular
 
     def failing(path: Path) -> Any:
         if path == place:
@@ -373,7 +374,7 @@ def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_pa
         return real(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(data_files, "open_regular", failing)
+        patched.setattr(files, "open_regular", failing)
         with pytest.raises(UserError) as refused:
             download(filled, before).run(threading.Event())
         assert str(refused.value) == str(model_folder_problem())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import installed
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog, load_catalog

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.partial import Partial

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import data_folder, read_json
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.loading import check
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors, read_config, recommended_sampling, weight_files
-from mlx_engine.pairs.data_files import data_folder, read_json
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.requests import Sampling
 from tests.golden.__main__ import HERE
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.events import Stats
-from mlx_engine.machine_events import MachineFacts
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.pairs import speeds as speeds_module
 from mlx_engine.pairs.drafter_config import DrafterConfig, Experts, Selector, parse
 from mlx_engine.pairs.speeds import MeasuredSpeeds, fastest, measured_speeds, predict_speeds, speed_key

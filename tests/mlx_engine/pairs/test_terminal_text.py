@@ -12,10 +12,10 @@ import pytest
 from huggingface_hub import constants
 
 from mlx_engine.cli import main
+from mlx_engine.contract.visible import visible
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.terminal.console import ask, note, prepare, print_json, progress, say
-from mlx_engine.tools.visible import visible
 from tests.golden.__main__ import HERE
 from tests.hub import server
 from tests.hub.server import LocalHub

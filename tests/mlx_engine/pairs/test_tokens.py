@@ -11,9 +11,9 @@ from huggingface_hub import constants
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import data_folder
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.data_files import data_folder
 from mlx_engine.pairs.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub

@@ -18,7 +18,7 @@ import pytest
 from huggingface_hub import constants
 
 from mlx_engine.cli import main
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import Cache, DeletedModels, choose_folder, model_folder, move_lock, uncleared_folder
 from mlx_engine.pairs.download import DownloadProgress

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.pairs import bandwidth
 from mlx_engine.pairs import pair as pair_module
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit

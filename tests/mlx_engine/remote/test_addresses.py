@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.connection import address, checked, complete_address, unreachable
 from mlx_engine.remote.trial import try_connection
-from mlx_engine.requests import RemoteConnection
 from tests.mlx_engine.remote.replay import Response, replaying
 
 MODELS = ("GET", "/v1/models")

@@ -10,12 +10,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import PairInfo
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import PairInfo
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.host import events
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import LoadPair
 from tests.mlx_engine.remote.replay import recorded, replaying
 
 MODELS = {("GET", "/v1/models"): recorded("mlx_lm/v1_models")}

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.contract.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
 from mlx_engine.remote import statistics
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
 Responses = dict[tuple[str, str], Response]

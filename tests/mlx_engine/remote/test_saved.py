@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keyring.backends.fail import Keyring as NoKeychain
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract import secrets as stored_secrets
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote.saved import SavedConnection, read_connections, with_secrets, write_connections
-from mlx_engine.requests import RemoteConnection
-from mlx_engine.tools import keychain as stored_secrets
-from mlx_engine.tools.keychain import is_reference
 from tests.keychain import keychain
 
 LAB = SavedConnection(

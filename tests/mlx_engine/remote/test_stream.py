@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Event, Finished
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, Event, Finished
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.remote.connection import RemoteConnection, failure, refused
 from mlx_engine.remote.stream import ReplyStream, data_of
-from mlx_engine.requests import GenerationRequest, ToolCall
 from tests.mlx_engine.remote.replay import recorded
 
 CONNECTION = RemoteConnection("http://127.0.0.1:1", "demo")

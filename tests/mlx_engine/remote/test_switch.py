@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mlx_engine.events import Calibrated, CompareResult, Event, Failed, Finished, PairInfo, TokenCount
-from mlx_engine.host import EngineHost
-from mlx_engine.remote.switch import EngineSwitch
-from mlx_engine.requests import (
+from mlx_engine.contract.events import Calibrated, CompareResult, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.contract.requests import (
     Calibrate,
     CompareRequest,
     Connect,
@@ -20,6 +18,8 @@ from mlx_engine.requests import (
     RemoteConnection,
     Request,
 )
+from mlx_engine.host import EngineHost
+from mlx_engine.remote.switch import EngineSwitch
 from tests.app.scripted_engine import ScriptedEngine
 from tests.mlx_engine.remote.replay import Replay, recorded, replaying
 from tests.mlx_engine.remote.test_recorded import CHAT, MODELS, VLLM

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
+from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.host import EngineDoor, EngineHost, Job, events
 from mlx_engine.pairs.pair import demo_pair
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
-from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.terminal import generate
 from tests.golden.__main__ import HERE as GOLDEN
 from tests.mlx_engine.remote.vllm_servers import VllmServer, vllm_server

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from mlx_engine.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
-from mlx_engine.requests import GenerationRequest, ToolCall
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 Part = Commit | ToolCall

@@ -11,9 +11,9 @@ import pydantic
 import pytest
 from hypothesis import given
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, Failed, PrefillProgress, StopReason
-from mlx_engine.requests import GenerationRequest, Message, Sampling
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, Failed, PrefillProgress, StopReason
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving, serving
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mlx_engine.events import Commit, Event, Finished, PrefillProgress
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.server import body, listener
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 from tests.mlx_engine.server.serving import Serving, serving

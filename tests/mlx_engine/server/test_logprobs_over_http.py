@@ -5,7 +5,7 @@ from typing import Any
 import openai
 import pytest
 
-from mlx_engine.events import PositionLogprobs, TokenLogprob
+from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
 from mlx_engine.server.logprobs import CompletionLogprobs, of_chat
 from tests.mlx_engine.server.serving import Serving
 

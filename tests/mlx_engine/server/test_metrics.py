@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress, Queued, Round, Stats
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress, Queued, Round, Stats
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.server import replies
 from mlx_engine.server.metrics import LiveRequest
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats

@@ -13,7 +13,7 @@ from openai.types.chat import completion_create_params as chat_create_params
 from openai.types.responses import response_create_params
 from typing_extensions import is_typeddict
 
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.server import body
 from mlx_engine.server.body import Fields
 from mlx_engine.server.chat_completions import ChatExchange

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from openai import OpenAI
 from pydantic import BaseModel
 
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message, Sampling
 from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.requests import GenerationRequest, LoadPair, Message, Sampling
 from tests.examples import sampled
 from tests.mlx_engine.server.serving import Serving, serving
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from mlx_engine.events import Commit, Finished
-from mlx_engine.requests import GenerationRequest, Sampling
+from mlx_engine.contract.events import Commit, Finished
+from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.server.completions import CompletionExchange, CompletionFields
 from mlx_engine.server.replies import CountedReply
 from tests.mlx_engine.scripted_engine import stats

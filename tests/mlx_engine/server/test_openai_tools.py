@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from openai import OpenAI, pydantic_function_tool
 from pydantic import BaseModel
 
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import body
 from mlx_engine.server.chat_completions import ChatExchange
 from mlx_engine.server.problems import ApiError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server.past_calls import RestoringDoor
 
 WRITTEN = ToolCall("1", "shell", '{"command": "ls", "timeout": 60000.0, "note": "é"}')

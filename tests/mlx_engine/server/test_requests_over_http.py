@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress
-from mlx_engine.requests import GenerationRequest
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.server import body, listener, replies
 from mlx_engine.server.body import Fields
 from mlx_engine.server.chat_completions import ChatExchange, ChatFields

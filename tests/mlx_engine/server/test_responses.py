@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai import APIError, AsyncOpenAI, OpenAI
 
-from mlx_engine.errors import UserError
-from mlx_engine.events import Event, Failed
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, Failed
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.server import body, replies
 from mlx_engine.server.problems import ApiError
 from mlx_engine.server.responses import ResponseExchange

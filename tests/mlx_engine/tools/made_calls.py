@@ -4,7 +4,7 @@ import json
 
 from mlx_engine import chat
 from mlx_engine.channels import call_format
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from tests.mlx_engine.made_tokenizers import made
 
 TOOLS = tuple(

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.tool import Tool
 

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keyring.backends.fail import Keyring as NoKeychain
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract import secrets as stored_secrets
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.secrets import is_reference
 from mlx_engine.tools import config
-from mlx_engine.tools import keychain as stored_secrets
 from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.config import (
     BUILTINS,
@@ -26,7 +27,6 @@ from mlx_engine.tools.config import (
     resolved,
     write_config,
 )
-from mlx_engine.tools.keychain import is_reference
 from mlx_engine.tools.tool import Tool
 from tests.examples import sampled
 from tests.keychain import keychain

@@ -9,11 +9,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlx_engine import chat
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.decoding.grammar import reply_grammar
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.tools.made_calls import FAMILIES, tokenizer_of, written
 

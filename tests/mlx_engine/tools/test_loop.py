@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mlx_engine.errors import EngineText
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.tools.approvals import Approvals
 from mlx_engine.tools.loop import ToolLoop
 from mlx_engine.tools.record import DENIED, STOPPED, CallRecord

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat, generation
-from mlx_engine.errors import UserError
-from mlx_engine.events import Commit
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.reply_text import ReplyText
-from mlx_engine.requests import GenerationRequest, Message, ToolCall
 from tests.mlx_engine.made_tokenizers import QWEN3, ids, made
 from tests.mlx_engine.tools.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import mlx.core as mx
 import pytest
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import PairInfo
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.engine import Engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import PairInfo
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter

@@ -6,8 +6,8 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.errors import UserError
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.training.blocks import Batch, BlockModel, matrices, vectors
 from tests.mlx_engine.conftest import GOLDEN

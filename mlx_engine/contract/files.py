@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import platformdirs
 
-from mlx_engine.errors import UserError
+from mlx_engine.contract.errors import UserError
 
 _LARGEST = 16_000_000  # bytes
 

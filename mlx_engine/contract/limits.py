@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import GenerationRequest, Message
 
 PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enough to cancel quickly
 MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound

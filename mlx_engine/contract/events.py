@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from mlx_engine.errors import EngineText, UserError
-from mlx_engine.machine_events import KernelsSelected, Roofline
-from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling, ToolCall
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 
 
 @dataclass(frozen=True)

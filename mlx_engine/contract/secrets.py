@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterable, Set
 from contextlib import suppress
 
-from mlx_engine.errors import EngineText
+from mlx_engine.contract.errors import EngineText
 
 SECRETS_NOT_SAVED = EngineText.of(
     "secrets_not_saved", "The system's keychain isn't available, so secrets are kept only until you quit."
