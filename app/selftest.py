@@ -50,7 +50,7 @@ def run_selftest(arguments: list[str] | None = None) -> int:
 
 
 def _checks(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckResult"]]]]:
-    from mlx_engine import blas
+    from mlx_engine.hardware import blas
 
     blas.prepare()
     from mlx_engine.tuning.self_check import check_device, check_kernels
@@ -74,8 +74,8 @@ def _run(name: str, check: Callable[[], Iterator["CheckResult"]]) -> Iterator["C
 
 def _check_replies() -> Iterator["CheckResult"]:
     """Compare greedy replies of the demo pair: plain, DFlash, and queued rounds."""
-    from mlx_engine import device
     from mlx_engine.decoding import costs
+    from mlx_engine.hardware import device
     from mlx_engine.tuning.self_check import CheckResult
 
     engine: Any = local_engine()

@@ -11,12 +11,13 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, memory
+from mlx_engine import chat
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 
 _TYPICAL_LOGIT = 16.0

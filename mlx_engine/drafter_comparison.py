@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from mlx_engine import memory
 from mlx_engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
@@ -25,6 +24,7 @@ from mlx_engine.contract.events import (
     Proposer,
 )
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
+from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.library import model_name
 from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from mlx_engine import chat, memory
+from mlx_engine import chat
 from mlx_engine.comparison import compare
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
@@ -36,8 +36,8 @@ from mlx_engine.contract.requests import (
 from mlx_engine.decoding.turns import ReplyClock, Turns
 from mlx_engine.drafter_comparison import compare_drafters
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
+from mlx_engine.hardware import machine, memory
 from mlx_engine.loading import LoadedPair, check, load
-from mlx_engine.pairs import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.fit import predict_fit, snapshot_budget
 from mlx_engine.pairs.installed import installed_drafters

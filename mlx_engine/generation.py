@@ -10,7 +10,7 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, device
+from mlx_engine import chat
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
@@ -26,8 +26,9 @@ from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.hardware import device
+from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading import LoadedPair
-from mlx_engine.memory import ReplyMemory
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots

@@ -313,7 +313,7 @@ def _deliver(job: Job, event: Event | None) -> None:
 
 def local_engine() -> "Engine":
     """Create this machine's engine. Imports MLX, so call it on the engine's thread."""
-    from mlx_engine import blas
+    from mlx_engine.hardware import blas
 
     blas.prepare()
     from mlx_engine.engine import Engine

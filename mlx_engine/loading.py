@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine import chat, memory
+from mlx_engine import chat
 from mlx_engine.channels import call_format
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
@@ -22,6 +22,7 @@ from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
 from mlx_engine.families import family_of, why_not_runnable
+from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_files
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse

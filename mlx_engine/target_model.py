@@ -19,9 +19,9 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model
 
-from mlx_engine import memory
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress
+from mlx_engine.hardware import memory
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.target_config import text_config
 from mlx_engine.targets import arguments

@@ -11,7 +11,7 @@ from app import macos
 from app.conversations.wording import size
 from app.language import sentences, tr
 from app.macos import Pressure
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from app.widgets.controls import Label, ThinBar, button, small_label, styled_lab
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.machine_events import KernelsSelected, MachineFacts, Phase, Roofline
-from mlx_engine.pairs.machine import installed_gb
+from mlx_engine.hardware.machine import installed_gb
 
 CHART_HEIGHT = 220  # at the default text size, like the margins below
 LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40

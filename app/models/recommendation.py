@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.language import tr
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict
 

@@ -17,7 +17,7 @@ from app.models.recommendation import MIN_SPEED, estimate_size, fit_text, needs_
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
 from mlx_engine.pairs.chat_template import folder_template_problem

@@ -10,7 +10,7 @@ from app.conversations.wording import size
 from app.language import number, tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run

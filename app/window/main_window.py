@@ -40,7 +40,7 @@ from app.window.focus_keeper import FocusKeeper
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.catalog import load_catalog
 
 SAVE_MS = 1000  # delay before saving a change of the window or a draft

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
-from mlx_engine.device import DeviceSpan, write_rows
+from mlx_engine.hardware.device import DeviceSpan, write_rows
 
 _STEP = 256  # rows by which an array grows
 _FEATURES = "features"  # key of the latest features in `DraftContext.kinds`

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.target_config import STEP, LayerState, layer_states, text_config, text_family, whole
 

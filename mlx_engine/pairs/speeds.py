@@ -16,9 +16,9 @@ from mlx_engine.contract.events import Stats
 from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode
+from mlx_engine.hardware.machine import machine_model, total_memory
 from mlx_engine.pairs.drafter_config import DrafterConfig
 from mlx_engine.pairs.library import repo_of
-from mlx_engine.pairs.machine import machine_model, total_memory
 from mlx_engine.pairs.target_config import layer_states, text_config, whole
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`

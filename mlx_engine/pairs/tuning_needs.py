@@ -7,7 +7,7 @@ from pathlib import Path
 from mlx_engine.contract.limits import MOST_REPLY_TOKENS
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Message
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.fit import predict_fit

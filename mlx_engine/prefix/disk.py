@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import mlx.core as mx
 
-from mlx_engine import memory
 from mlx_engine.drafters.context import LayerContext
+from mlx_engine.hardware import memory
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.part import BLOCK, SavedPart
 from mlx_engine.prefix.store import PrefixStore

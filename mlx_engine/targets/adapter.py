@@ -11,7 +11,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.device import DeviceSpan
+from mlx_engine.hardware.device import DeviceSpan
 
 
 class CacheAdapter:

@@ -15,7 +15,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mlx_engine.device import DeviceSpan, write_rows
+from mlx_engine.hardware.device import DeviceSpan, write_rows
 from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 

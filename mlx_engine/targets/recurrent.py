@@ -13,7 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.device import DeviceSpan
+from mlx_engine.hardware.device import DeviceSpan
 from mlx_engine.kernels.gated_delta_replay import Tape
 from mlx_engine.targets.adapter import CacheAdapter
 

@@ -12,8 +12,8 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
-from mlx_engine.device import DeviceSpan, runs_beside_host
 from mlx_engine.families import Family
+from mlx_engine.hardware.device import DeviceSpan, runs_beside_host
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets import exact
 from mlx_engine.targets.caches import Caches

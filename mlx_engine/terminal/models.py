@@ -12,7 +12,7 @@ from typing import Any
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.chat_template import folder_template_problem

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from mlx_engine import memory
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Generate, Tuned, TuningProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
@@ -27,6 +26,7 @@ from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
+from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.pair import demo_pair

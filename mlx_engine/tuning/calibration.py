@@ -10,11 +10,11 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine import blas, device, memory
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Calibrated, TuningProgress
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.hardware import blas, device, memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import saved
 from mlx_engine.tuning.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer

@@ -11,12 +11,13 @@ from typing import Any
 import mlx.core as mx
 
 import metal
-from mlx_engine import device, kernels, memory
+from mlx_engine import kernels
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Compare, CompareResult, Failed, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import calibration, saved

@@ -13,11 +13,11 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine import memory
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.decoding.acceptance import tokens_by_width
+from mlx_engine.hardware import memory
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair

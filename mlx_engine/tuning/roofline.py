@@ -20,13 +20,12 @@ from typing import Literal
 import mlx.core as mx
 import mlx.nn as nn
 
-from mlx_engine import blas, memory
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.decoding.prefill import CHUNK, prefill
+from mlx_engine.hardware import blas, machine, memory
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs import machine
 from mlx_engine.targets.target import Caches
 from mlx_engine.targets.weights import config_value, element_count
 from mlx_engine.tuning.pass_timer import PassTimer

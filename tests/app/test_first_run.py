@@ -19,7 +19,7 @@ from app.models.recommendation import MIN_SPEED, max_speed, recommend
 from app.models.survey import survey
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.demo import REFUSAL, is_refusal
 from tests.app.conftest import Running

@@ -10,7 +10,8 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from mlx_engine import device, kernels
+from mlx_engine import kernels
+from mlx_engine.hardware import device
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.tuning import self_check
 from mlx_engine.tuning.self_check import CheckResult

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 

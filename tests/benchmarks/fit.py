@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 
@@ -28,10 +28,10 @@ import mlx.core as mx  # noqa: E402
 from mlx.utils import tree_flatten  # noqa: E402
 from mlx_lm.utils import _get_classes, quantize_model  # noqa: E402
 
-from mlx_engine import memory  # noqa: E402
 from mlx_engine.contract.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.hardware import memory  # noqa: E402
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
 from mlx_engine.pairs.fit import predict_fit  # noqa: E402
 from mlx_engine.pairs.pair import demo_pair  # noqa: E402

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 

@@ -23,7 +23,7 @@ from typing import Any
 
 os.environ.setdefault("SLIPSTREAM_THREADS", "1")
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 IN_USE = blas.prepare()  # before MLX is imported
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 
@@ -31,8 +31,8 @@ from mlx_engine.contract.events import Failed, Round  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
-from mlx_engine.device import DevicePosition  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.hardware.device import DevicePosition  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
 from tests.mlx_engine.target_passes import fork  # noqa: E402

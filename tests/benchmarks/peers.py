@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 IN_USE = blas.prepare()  # before MLX is imported
 

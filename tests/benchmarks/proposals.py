@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 

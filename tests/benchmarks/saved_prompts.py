@@ -22,7 +22,7 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 BLAS = blas.prepare()  # before MLX is imported
 

@@ -14,7 +14,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 

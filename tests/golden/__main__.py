@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlx_engine import blas
+from mlx_engine.hardware import blas
 
 blas.prepare()
 

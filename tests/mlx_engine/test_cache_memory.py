@@ -6,7 +6,7 @@ import mlx.core as mx
 import pytest
 from mlx_lm.models.cache import KVCache, RotatingKVCache
 
-from mlx_engine.device import DevicePosition
+from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.targets.caches import Caches
 from tests.mlx_engine.test_families import draw, target_of
 

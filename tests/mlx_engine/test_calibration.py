@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
-from mlx_engine import device
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Calibrated, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.engine import Engine
+from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.targets import rotating
 from mlx_engine.tuning import calibration, saved

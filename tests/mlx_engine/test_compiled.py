@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mlx_lm.utils import quantize_model
 
 from mlx_engine import families
-from mlx_engine.device import DevicePosition
+from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
 from mlx_engine.targets import compiled, fused

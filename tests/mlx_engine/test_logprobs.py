@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat, device
+from mlx_engine import chat
 from mlx_engine.contract.events import Commit, Failed, PositionLogprobs
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.engine import Engine
+from mlx_engine.hardware import device
 from mlx_engine.reply_text import ReplyText
 from mlx_engine.token_texts import TokenTexts
 from tests.examples import SAMPLE, sampled

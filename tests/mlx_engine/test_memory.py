@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import mlx.core as mx
 import pytest
 
-from mlx_engine import device, loading, memory
+from mlx_engine import loading
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
+from mlx_engine.hardware import device, memory
 from mlx_engine.pairs.fit import snapshot_budget
 from mlx_engine.prefix.snapshots import MAX_BRANCHES
 from mlx_engine.targets import target

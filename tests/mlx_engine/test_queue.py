@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat, device, generation
+from mlx_engine import chat, generation
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
@@ -22,7 +22,8 @@ from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
-from mlx_engine.device import DevicePosition
+from mlx_engine.hardware import device
+from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
 from tests import metal_emulator

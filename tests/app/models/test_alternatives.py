@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import custom_catalog_file
 from mlx_engine.pairs.pair import Pair

@@ -15,7 +15,7 @@ from app.models.pair_card import MemoryDetails, facts_of, license_name, memory_n
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.catalog import load_catalog
 from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
 from mlx_engine.pairs.pair import Pair, demo_pair

@@ -25,7 +25,7 @@ from app.tuning.tuning_job import RemainingTime
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.requests import LoadPair, Message
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.checkpoint import weights_checksum
 from mlx_engine.pairs.download_queue import text_to_json
 from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts

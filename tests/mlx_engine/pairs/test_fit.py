@@ -13,7 +13,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import predict_fit
 from mlx_engine.pairs.speeds import predict_speeds

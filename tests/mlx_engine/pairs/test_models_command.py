@@ -16,7 +16,7 @@ import pytest
 from huggingface_hub import constants
 
 from mlx_engine.cli import main
-from mlx_engine.pairs import machine
+from mlx_engine.hardware import machine
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog
 from mlx_engine.pairs.download import Download

@@ -1,0 +1,1 @@
+"""This machine: its memory, device, BLAS and speed."""
