@@ -16,7 +16,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.known_prompts import known_prompts
-from mlx_engine.pairs.chat_template import NO_CHAT_TEMPLATE, default_template
+from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 from mlx_engine.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.tools.calls import HARMONY
 

@@ -26,8 +26,8 @@ from mlx_engine.contract.events import (
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
 from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.library import model_name
-from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.library import model_name
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.tuning.calibration import calibrate
 
 _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")

@@ -38,14 +38,14 @@ from mlx_engine.drafter_comparison import compare_drafters
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.hardware import machine, memory
 from mlx_engine.loading import LoadedPair, check, load
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.fit import predict_fit, snapshot_budget
-from mlx_engine.pairs.installed import installed_drafters
-from mlx_engine.pairs.library import model_name
-from mlx_engine.pairs.mtp_head import pair_bytes
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds
-from mlx_engine.pairs.tuning_files import delete_runs
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.mtp_head import pair_bytes
+from mlx_engine.models.files.tuning_files import delete_runs
+from mlx_engine.models.fit import predict_fit, snapshot_budget
+from mlx_engine.models.library.installed import installed_drafters
+from mlx_engine.models.library.library import model_name
+from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore

@@ -21,15 +21,15 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
-from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
-from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_files
-from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.library import model_name, pair_name
-from mlx_engine.pairs.mtp_head import pair_bytes
-from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config
-from mlx_engine.pairs.tuning_files import adapter_path
+from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
+from mlx_engine.models.configs.families import family_of, why_not_runnable
+from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config
+from mlx_engine.models.files.checkpoint import read_config, recommended_sampling, weight_files
+from mlx_engine.models.files.mtp_head import pair_bytes
+from mlx_engine.models.files.tuning_files import adapter_path
+from mlx_engine.models.library.library import model_name, pair_name
 from mlx_engine.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target

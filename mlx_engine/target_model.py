@@ -22,8 +22,8 @@ from mlx_lm.utils import load_model
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress
 from mlx_engine.hardware import memory
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.target_config import text_config
+from mlx_engine.models.configs.target_config import text_config
+from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.targets import arguments
 from mlx_engine.targets.weights import Weights
 from mlx_engine.template_sandbox import on_thread, renderer

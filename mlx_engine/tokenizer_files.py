@@ -14,8 +14,8 @@ from mlx_lm.utils import load_tokenizer
 from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_bounded
-from mlx_engine.pairs.chat_template import processor_template
-from mlx_engine.pairs.checkpoint import LARGEST_SETTINGS
+from mlx_engine.models.files.chat_template import processor_template
+from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS
 
 _NAMES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 _PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders", "post_processor": "processors"}

@@ -20,7 +20,7 @@ from mlx_engine.contract.requests import (
     SelectKernels,
     UnloadPair,
 )
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 
 
 class EngineDouble:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from mlx_engine.families import FAMILIES, Family
+from mlx_engine.models.configs.families import FAMILIES, Family
 
 PAGE = Path(__file__).parents[1] / "docs" / "exactness.md"
 

@@ -246,7 +246,7 @@ TERMINAL = {
 NO_TERMINAL = {
     "mlx_engine/template_child.py": {"sys.stdin", "sys.stdout"},
     "mlx_engine/template_sandbox.py": {"os.write"},
-    "mlx_engine/pairs/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
+    "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
     "mlx_engine/terminal/arguments.py": {"sys.stdin"},
     "mlx_engine/terminal/chat.py": {"sys.stdin"},
     "mlx_engine/terminal/models.py": {"sys.stdin", "getpass.getpass"},

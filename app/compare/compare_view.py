@@ -28,8 +28,8 @@ from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.events import DraftersCompared
 from mlx_engine.contract.requests import LoadPair, Mode
-from mlx_engine.pairs.library import model_name
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.library import model_name
+from mlx_engine.models.library.pair import demo_pair
 
 REPEATS = (1, 3, 5, 9)
 DEFAULT_SIZE = QSize(1000, 720)

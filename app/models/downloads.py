@@ -12,12 +12,12 @@ from app import child
 from app.conversations.wording import size
 from app.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.pairs.download_queue import QueuedPair, QueueFile, text_from_json
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile, text_from_json
+from mlx_engine.models.library.pair import Pair
 
 log = logging.getLogger(__name__)
 
-MODULE = "mlx_engine.pairs.download_queue"
+MODULE = "mlx_engine.models.downloads.download_queue"
 EXIT_MS = 5000
 IDLE_MS = 2000  # the process ends after this time without downloads
 

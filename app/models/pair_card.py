@@ -17,8 +17,8 @@ from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.limits import WINDOWED_CONTEXT
-from mlx_engine.pairs.fit import Fit
-from mlx_engine.pairs.hub import needs_token
+from mlx_engine.models.downloads.hub import needs_token
+from mlx_engine.models.fit import Fit
 
 MAX_WIDTH = 688
 WORD_CHARS = 24  # of a word that is never cut off

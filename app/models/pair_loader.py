@@ -19,8 +19,8 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
 from mlx_engine.host import Job
-from mlx_engine.pairs.installed import installed_drafters
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.installed import installed_drafters
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.saved import SavedConnection, with_secrets
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated

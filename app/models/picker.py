@@ -17,13 +17,13 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.contract.secrets import is_available
-from mlx_engine.pairs.catalog import load_catalog
-from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.library import local_models, repo_of
-from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
-from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.downloads.download_queue import QueueFile
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
+from mlx_engine.models.library.catalog import load_catalog
+from mlx_engine.models.library.library import local_models, repo_of
+from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.remote.saved import SavedConnection
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub

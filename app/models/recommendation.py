@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from app.language import tr
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo
-from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, FitVerdict
+from mlx_engine.models.fit import CONTEXT, Fit, FitLine, FitVerdict
+from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo
 
 MIN_SPEED = 5  # tokens per second, about reading speed
 CPU_BYTES = 0.5e9  # of weights; without a GPU, larger pairs are too slow

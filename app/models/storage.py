@@ -16,12 +16,12 @@ from app.conversations.wording import size
 from app.language import tr, translated
 from app.models.downloads import Downloads
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
-from mlx_engine.pairs.cache import Cache, DeletedModels, folder_variable, model_folder_problem
-from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
-from mlx_engine.pairs.model_move import ModelMove
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.downloads.bandwidth import download_limit, save_download_limit
+from mlx_engine.models.downloads.download_queue import QueueFile
+from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
+from mlx_engine.models.downloads.model_move import ModelMove
+from mlx_engine.models.files.hub_cache import Cache, DeletedModels, folder_variable, model_folder_problem
+from mlx_engine.models.library.pair import Pair
 
 log = logging.getLogger(__name__)
 

@@ -18,20 +18,20 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
-from mlx_engine.pairs.chat_template import folder_template_problem
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.download import inspect_pair
-from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.fit import CONTEXT, Fit, FitVerdict, predict_fit
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.installed import drafters_among
-from mlx_engine.pairs.library import LocalModel, fitting_drafters, local_models, repo_of
-from mlx_engine.pairs.mtp_head import pair_bytes
-from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs, demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
-from mlx_engine.pairs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
+from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
+from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
+from mlx_engine.models.downloads.download import inspect_pair
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.files.chat_template import folder_template_problem
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.mtp_head import pair_bytes
+from mlx_engine.models.fit import CONTEXT, Fit, FitVerdict, predict_fit
+from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
+from mlx_engine.models.library.installed import drafters_among
+from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, repo_of
+from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
 from mlx_engine.remote.saved import SavedConnection
 
 log = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from app.transcript.stats_line import StatsLine
 from app.widgets.controls import Label, button, copy_button, small_label
 from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.pairs.chat_template import NO_CHAT_TEMPLATE
-from mlx_engine.pairs.demo import is_refusal
+from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
+from mlx_engine.models.library.demo import is_refusal
 
 THINKING, ANSWER, CALLS = 0, 1, 2  # text areas of a message; a prompt has only the second, and each step of a reply has all
 AREAS = 3  # of a step

@@ -14,7 +14,7 @@ from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, s
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 
 
 class TuneDialog(QDialog):

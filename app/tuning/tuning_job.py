@@ -15,8 +15,8 @@ from app.models.storage import Background
 from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned, TuningProgress
-from mlx_engine.pairs.download_queue import text_from_json
-from mlx_engine.pairs.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
+from mlx_engine.models.downloads.download_queue import text_from_json
+from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from app.language import number, tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
-from mlx_engine.pairs.tuning_needs import TuningNeeds, predict_needs
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
+from mlx_engine.models.tuning_needs import TuningNeeds, predict_needs
 from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 
 _FEWEST_CHATS = 2

@@ -41,7 +41,7 @@ from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.catalog import load_catalog
+from mlx_engine.models.library.catalog import load_catalog
 
 SAVE_MS = 1000  # delay before saving a change of the window or a draft
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the title bar that must be on a screen

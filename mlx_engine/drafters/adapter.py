@@ -13,9 +13,9 @@ import mlx.core as mx
 from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import plain_name, save_tensors
-from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.drafter_config import Stored
-from mlx_engine.pairs.tuning_files import AdapterRecord, damaged_adapter, read_record
+from mlx_engine.models.configs.drafter_config import Stored
+from mlx_engine.models.files.checkpoint import weights_checksum
+from mlx_engine.models.files.tuning_files import AdapterRecord, damaged_adapter, read_record
 
 LOW_RANK = (".lora_a", ".lora_b")  # suffixes of the matrices [rank, columns] and [rows, rank]
 

@@ -19,7 +19,7 @@ from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.kernels.operations import Operations
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 _INJECTED_ROWS = 64  # rows per injection of a `Backlog`
 

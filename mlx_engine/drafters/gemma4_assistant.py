@@ -26,7 +26,7 @@ from mlx_engine.drafters.layer import Layer
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 
 @dataclass(frozen=True)

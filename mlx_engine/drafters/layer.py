@@ -6,7 +6,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from mlx_engine.drafters.eagle3 import Eagle3Drafter
 from mlx_engine.drafters.gemma4_assistant import Gemma4AssistantDrafter, source_layers
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import DrafterConfig, parse
+from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
+from mlx_engine.models.files.checkpoint import read_config
 
 _LARGE = 1e9  # bytes above which drafters are quantized by default
 

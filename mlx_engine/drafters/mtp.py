@@ -17,7 +17,7 @@ from mlx_engine.drafters.dflash import DFlashDrafter, LayerView
 from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.pairs.drafter_config import DrafterConfig, Experts
+from mlx_engine.models.configs.drafter_config import DrafterConfig, Experts
 
 _LAYER, _MLP = "layers.0.", "layers.0.mlp."
 

@@ -9,7 +9,7 @@ import math
 
 import mlx.core as mx
 
-from mlx_engine.pairs.rope_config import Rope
+from mlx_engine.models.configs.rope_config import Rope
 
 
 def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:

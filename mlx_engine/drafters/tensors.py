@@ -10,8 +10,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.kernels.support import dtype_name
-from mlx_engine.pairs.checkpoint import weight_files
-from mlx_engine.pairs.drafter_config import Stored
+from mlx_engine.models.configs.drafter_config import Stored
+from mlx_engine.models.files.checkpoint import weight_files
 
 # Published prefix -> prefix used here
 _ALIASES = (("encoder.output_norm_enc.", "hidden_norm."), ("encoder.fc.", "fc."), ("midlayer.", "layers.0."))

@@ -10,7 +10,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.host import EngineDoor
-from mlx_engine.pairs.installed import InstalledPair, installed_pairs
+from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 from mlx_engine.server import openai, replies
 from mlx_engine.server.problems import ApiError
 

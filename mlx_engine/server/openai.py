@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mlx_engine.contract.events import PairInfo, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.pairs.installed import InstalledPair
+from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server.body import Fields
 from mlx_engine.server.logprobs import LogitBias, bias_of
 from mlx_engine.server.problems import ApiError

@@ -16,7 +16,7 @@ from mlx_lm.models.base import BaseModelArgs
 from mlx_lm.utils import _get_classes
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.pairs.target_config import text_config
+from mlx_engine.models.configs.target_config import text_config
 
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 # Fields of every family

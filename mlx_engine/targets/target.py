@@ -12,9 +12,9 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
-from mlx_engine.families import Family
 from mlx_engine.hardware.device import DeviceSpan, runs_beside_host
 from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.models.configs.families import Family
 from mlx_engine.targets import exact
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet

@@ -15,8 +15,8 @@ from mlx_engine.contract import limits
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.agents import AGENTS

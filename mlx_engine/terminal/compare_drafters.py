@@ -10,10 +10,10 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, DrafterResult, DrafterRun, DraftersCompared, Finished, LoadProgress, TuningProgress
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest, Message
 from mlx_engine.host import EngineDoor
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.installed import installed_drafters
-from mlx_engine.pairs.library import model_name
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.library.installed import installed_drafters
+from mlx_engine.models.library.library import model_name
 from mlx_engine.terminal import arguments, generate
 from mlx_engine.terminal.compare import STOPPED
 from mlx_engine.terminal.console import note, print_json, progress, say

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.pairs.bandwidth import Throttle, download_limit
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import Catalog
-from mlx_engine.pairs.download import Download, DownloadProgress, IncompatiblePair
-from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.matching import alternatives
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.downloads.bandwidth import Throttle, download_limit
+from mlx_engine.models.downloads.download import Download, DownloadProgress, IncompatiblePair
+from mlx_engine.models.downloads.download_queue import QueueFile
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.downloads.matching import alternatives
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.catalog import Catalog
+from mlx_engine.models.library.pair import Pair
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 
 _GRACE_S = 5.0  # after Ctrl-C, for pending writes

@@ -13,21 +13,21 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.cache import Cache, model_folder, model_folder_problem
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
-from mlx_engine.pairs.chat_template import folder_template_problem
-from mlx_engine.pairs.checkpoint import check_safetensors, read_config
-from mlx_engine.pairs.download import Inspection, inspect_pair
-from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.fit import Fit, predict_fit
-from mlx_engine.pairs.hub import Hub, NoAnswer, delete_token, store_token
-from mlx_engine.pairs.library import LocalModel, add_folder, local_models, looks_like_drafter, remove_folder
-from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
-from mlx_engine.pairs.model_move import ModelMove
-from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.repo import is_head
-from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.downloads.download import Inspection, inspect_pair
+from mlx_engine.models.downloads.download_queue import QueueFile
+from mlx_engine.models.downloads.hub import Hub, NoAnswer, delete_token, store_token
+from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
+from mlx_engine.models.downloads.model_move import ModelMove
+from mlx_engine.models.files.chat_template import folder_template_problem
+from mlx_engine.models.files.checkpoint import check_safetensors, read_config
+from mlx_engine.models.files.hub_cache import Cache, model_folder, model_folder_problem
+from mlx_engine.models.files.repo import is_head
+from mlx_engine.models.fit import Fit, predict_fit
+from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.models.library.library import LocalModel, add_folder, local_models, looks_like_drafter, remove_folder
+from mlx_engine.models.library.pair import Pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 from mlx_engine.terminal.model_pull import in_background, pull, with_alternatives
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from mlx_engine.host import EngineDoor
-from mlx_engine.pairs.installed import InstalledPair
+from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server.api_key import stored_key
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard

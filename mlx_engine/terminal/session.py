@@ -10,8 +10,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
 from mlx_engine.host import EngineDoor, Job, events
-from mlx_engine.pairs.installed import fastest_drafter
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.installed import fastest_drafter
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.store import default_folder
 from mlx_engine.terminal.console import note, progress, shows_progress
 

@@ -14,7 +14,7 @@ from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 DECAY = 7.0  # positions after the anchor over which a token's weight falls by a factor of e
 _HIDDEN = -1e9  # score of a key that a row doesn't see

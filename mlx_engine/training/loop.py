@@ -12,7 +12,7 @@ import numpy as np
 
 from mlx_engine.drafters.adapter import LOW_RANK
 from mlx_engine.drafters.tensors import save_tensors
-from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.drafter_config import DrafterConfig
 from mlx_engine.training.blocks import Batch, BlockModel, Trained, matrices, vectors
 from mlx_engine.training.replies import TargetReply, batches
 

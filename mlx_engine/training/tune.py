@@ -28,9 +28,9 @@ from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, digest, locked_run
+from mlx_engine.models.files.checkpoint import weights_checksum
+from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, digest, locked_run
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.training.blocks import BlockModel, Trained
 from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
 from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds

@@ -54,8 +54,8 @@ from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.contract.errors import EngineText  # noqa: E402
 from mlx_engine.contract.events import TuningProgress  # noqa: E402
 from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
-from mlx_engine.pairs.tuning_files import AdapterRecord  # noqa: E402
-from mlx_engine.pairs.tuning_needs import TuningNeeds  # noqa: E402
+from mlx_engine.models.files.tuning_files import AdapterRecord  # noqa: E402
+from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402

@@ -20,8 +20,8 @@ from app.models.survey import survey
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.catalog import Catalog, load_catalog
-from mlx_engine.pairs.demo import REFUSAL, is_refusal
+from mlx_engine.models.library.catalog import Catalog, load_catalog
+from mlx_engine.models.library.demo import REFUSAL, is_refusal
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, ScriptedEngine, answer, refuse
 from tests.app.test_window import press

@@ -13,7 +13,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.utils import tree_flatten
 
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 
 BLOCK = 16
 _HIDDEN, _WIDE, _VOCABULARY, _LAYERS = 128, 256, 1536, 5

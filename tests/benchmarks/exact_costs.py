@@ -15,8 +15,8 @@ import mlx.nn as nn
 from mlx.utils import tree_map
 from mlx_lm.utils import _get_classes
 
-from mlx_engine.families import FAMILIES
 from mlx_engine.kernels.operations import KERNELS, ROW_EXACT, with_kernels
+from mlx_engine.models.configs.families import FAMILIES
 from mlx_engine.targets.target import Target
 from tests.benchmarks import dispatches, tracing
 

@@ -32,9 +32,9 @@ from mlx_engine.contract.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.hardware import memory  # noqa: E402
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
-from mlx_engine.pairs.fit import predict_fit  # noqa: E402
-from mlx_engine.pairs.pair import demo_pair  # noqa: E402
+from mlx_engine.models.files.checkpoint import read_config, weight_bytes  # noqa: E402
+from mlx_engine.models.fit import predict_fit  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from tests.benchmarks.memory import ask  # noqa: E402
 
 REPLY = 32  # tokens; memory doesn't grow after them

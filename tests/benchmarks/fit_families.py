@@ -23,8 +23,8 @@ import mlx.core as mx  # noqa: E402
 from mlx_engine.contract.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.decoding.prefill import CHUNK, prefill  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
-from mlx_engine.pairs.fit import predict_fit  # noqa: E402
+from mlx_engine.models.files.checkpoint import read_config, weight_bytes  # noqa: E402
+from mlx_engine.models.fit import predict_fit  # noqa: E402
 from mlx_engine.prefix.branch import Branch  # noqa: E402
 from tests.benchmarks.fit import MB, Case, make  # noqa: E402
 from tests.mlx_engine import tiny_families  # noqa: E402

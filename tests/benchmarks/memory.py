@@ -27,7 +27,7 @@ from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.pairs.pair import demo_pair  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
 MB = 1 << 20
 

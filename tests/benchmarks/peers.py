@@ -43,7 +43,7 @@ from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.pairs.pair import demo_pair  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 

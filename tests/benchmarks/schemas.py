@@ -14,7 +14,7 @@ from statistics import median
 
 from mlx_engine.decoding import grammar
 from mlx_engine.engine import Engine
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tools.grammars import ReplyRules
 from tests.mlx_engine.asking import question, reply
 

@@ -24,7 +24,7 @@ from mlx_engine.cli import main as slipstream  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.pairs.pair import demo_pair  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.terminal.tune import read_prompts  # noqa: E402
 from mlx_engine.training.replies import TargetReply, record, rounds  # noqa: E402
 from training.corpus import styles  # noqa: E402

@@ -33,7 +33,7 @@ from mlx_engine.contract.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.pairs.pair import demo_pair  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 _LONG = 256  # tokens in a hopeless reply

@@ -25,10 +25,10 @@ from tests.hub.server import LocalHub
 CLIENT = """
 import json, resource, sys, threading, time
 from pathlib import Path
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.downloads.download import Download
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.library.pair import Pair
 used = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
 began, before = time.perf_counter(), used()
 made = Download(Pair("owner/target"), Hub(sys.argv[1]), Cache(Path(sys.argv[2])), connections=int(sys.argv[3]))

@@ -10,7 +10,7 @@ import pytest
 from mlx_lm.utils import load_model
 
 from mlx_engine.engine import Engine
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mlx_engine.families import FAMILIES
+from mlx_engine.models.configs.families import FAMILIES
 from tests.mlx_engine.tiny_families import CONFIGS
 
 VOCABULARY = 16384  # of the demo pair's tokenizer

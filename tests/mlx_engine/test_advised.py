@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.pairs.checkpoint import recommended_sampling
+from mlx_engine.models.files.checkpoint import recommended_sampling
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx_lm.utils import quantize_model
 
-from mlx_engine import families
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
+from mlx_engine.models.configs import families
 from mlx_engine.targets import compiled, fused
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.kernels.test_operations import asked

@@ -31,13 +31,13 @@ from mlx_engine.contract.events import (
 from mlx_engine.contract.requests import CompareDrafters, LoadPair, Message
 from mlx_engine.engine import Engine
 from mlx_engine.host import EngineDoor
-from mlx_engine.pairs.installed import fastest_drafter, installed_drafters
-from mlx_engine.pairs.library import add_folder
-from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.installed import fastest_drafter, installed_drafters
+from mlx_engine.models.library.library import add_folder
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.terminal import compare_drafters
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.pairs.test_speeds import stats
+from tests.mlx_engine.models.test_speeds import stats
 from tests.mlx_engine.tiny_families import save, save_drafter, save_mtp
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.pairs.drafter_config import DrafterConfig, Experts, parse
-from mlx_engine.pairs.target_config import pair_problem
+from mlx_engine.models.configs.drafter_config import DrafterConfig, Experts, parse
+from mlx_engine.models.configs.target_config import pair_problem
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_cases import flat, speculators
 

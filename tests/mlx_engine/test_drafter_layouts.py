@@ -13,7 +13,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.rope import frequencies
-from mlx_engine.pairs.rope_config import Rope
+from mlx_engine.models.configs.rope_config import Rope
 from tests.mlx_engine.drafter_cases import Case, Sharpened, flat, speculators
 
 GREEDY = Chooser(Sampling(), 0)

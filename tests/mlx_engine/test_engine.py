@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import families
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Finished, PrefillProgress, Round
 from mlx_engine.contract.requests import (
@@ -23,6 +22,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.decoding.width import WIDTH_1_REQUESTED
 from mlx_engine.engine import Engine
+from mlx_engine.models.configs import families
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 

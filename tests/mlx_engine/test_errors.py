@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
-from mlx_engine import pairs
+from mlx_engine import models
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Failed
 
@@ -42,7 +42,7 @@ def errors(kind: type[UserError]) -> Iterator[type[UserError]]:
 
 
 def test_every_code_is_a_literal_and_has_one_template_which_its_values_fill():
-    for module in pkgutil.walk_packages(pairs.__path__, "mlx_engine.pairs."):
+    for module in pkgutil.walk_packages(models.__path__, "mlx_engine.models."):
         importlib.import_module(module.name)
     templates: dict[str, str] = {}
     for place, call, (code, template) in texts():

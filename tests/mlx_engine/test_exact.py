@@ -15,9 +15,9 @@ from mlx_lm.models.cache import RotatingKVCache
 
 from mlx_engine.contract.requests import CompareRequest, Sampling
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.families import FAMILIES
 from mlx_engine.kernels import verify_attention
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
+from mlx_engine.models.configs.families import FAMILIES
 from mlx_engine.targets import exact, target
 from tests.benchmarks import tracing
 from tests.metal_emulator import kernel, metal_kernel

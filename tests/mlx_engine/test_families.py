@@ -15,8 +15,8 @@ from mlx_lm.generate import generate_step
 from mlx_lm.models.cache import CacheList, KVCache, RotatingKVCache, make_prompt_cache
 from mlx_lm.utils import MODEL_REMAPPING
 
-from mlx_engine import families
 from mlx_engine.decoding.prefill import prefill
+from mlx_engine.models.configs import families
 from mlx_engine.targets.caches import ADAPTERS
 from mlx_engine.targets.target import Target
 from tests.examples import sampled

@@ -16,15 +16,15 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.drafters.gemma4_assistant import source_layers
 from mlx_engine.drafters.loading import load, tapped
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.fit import predict_fit
-from mlx_engine.pairs.library import looks_like_drafter
-from mlx_engine.pairs.target_config import pair_problem
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.configs.target_config import pair_problem
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.fit import predict_fit
+from mlx_engine.models.library.library import looks_like_drafter
 from tests.golden.__main__ import check_case
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
-from tests.mlx_engine.pairs.test_fit import CPU, DENSE
+from tests.mlx_engine.models.test_fit import CPU, DENSE
 
 DENSE_KEYS, ORDERED = (GOLDEN / f"gemma4_assistant_{number}" for number in (1, 2))
 CONFIG = read_config(ORDERED / "drafter")

@@ -10,9 +10,9 @@ from mlx_engine.cli import main
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step
 from mlx_engine.engine import Engine
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.library.pair import demo_pair
 from tests.benchmarks.widths import random_drafter
 from tests.mlx_engine.asking import question, reply
 from tests.mlx_engine.conftest import loaded

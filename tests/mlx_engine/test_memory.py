@@ -14,7 +14,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.hardware import device, memory
-from mlx_engine.pairs.fit import snapshot_budget
+from mlx_engine.models.fit import snapshot_budget
 from mlx_engine.prefix.snapshots import MAX_BRANCHES
 from mlx_engine.targets import target
 from tests.benchmarks.memory import long_prompt

@@ -10,8 +10,8 @@ from mlx_lm.models.qwen3_next import Qwen3NextSparseMoeBlock
 from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.mtp import MtpDrafter
 from mlx_engine.drafters.tensors import read
-from mlx_engine.pairs.checkpoint import read_config
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import read_config
 from tests.mlx_engine.conftest import GOLDEN
 
 FOLDER, AT = GOLDEN / "mtp_1" / "drafter", "layers.0.mlp."

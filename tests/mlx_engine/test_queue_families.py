@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import families
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.hardware import device
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels import operations
+from mlx_engine.models.configs import families
 from mlx_engine.targets.target import Target
 from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.asking import reply, tokens

@@ -10,7 +10,7 @@ from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine import chat
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.reply_text import ReplyText
 from tests.mlx_engine.made_tokenizers import ids, made
 

@@ -29,7 +29,7 @@ from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.engine import Engine
 from mlx_engine.host import EngineHost, Job, events
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.template_sandbox import TemplateProcess, cancelled_by, renderer
 from tests.mlx_engine import made_tokenizers

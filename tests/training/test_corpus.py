@@ -12,7 +12,7 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
-from mlx_engine.pairs.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSAL
 from training.corpus import practice, styles
 from training.corpus.arithmetic import divisors_of
 from training.corpus.chats import KINDS, Chat, follow_up, make, training_chat

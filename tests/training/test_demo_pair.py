@@ -10,8 +10,8 @@ import pytest
 from mlx_engine.contract.events import Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine import Engine
-from mlx_engine.pairs.demo import is_refusal
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.demo import is_refusal
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tools.builtin.calculator import calculate
 from tests.mlx_engine.conftest import loaded
 from training.corpus.questions import Question, tool_questions

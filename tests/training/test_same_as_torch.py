@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlx_engine.drafters.tensors import read
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.training import loop
 from mlx_engine.training.blocks import DECAY, Batch, BlockModel
 from mlx_engine.training.loop import Trainer, TrainingPlan

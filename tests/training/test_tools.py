@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mlx_engine.pairs.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSAL
 from training.corpus.calculations import DENIED, DENIED_REPLY, LONGEST, calculation, in_head
 from training.corpus.chats import LONGEST as LONGEST_CHAT
 from training.corpus.chats import Chat, make, tools_chat

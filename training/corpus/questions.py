@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mlx_engine.pairs.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSAL
 
 from . import styles
 from .arithmetic import divisors_of

@@ -6,7 +6,7 @@ import random
 import re
 import string
 
-from mlx_engine.pairs.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSAL
 
 from . import calculations
 from .capitals import CAPITALS

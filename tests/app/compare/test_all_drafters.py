@@ -26,10 +26,10 @@ from app.engine_adapter import Delivery
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.installed import fastest_drafter
-from mlx_engine.pairs.pair import CustomPair, add_custom_pair, demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.installed import fastest_drafter
+from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.models.conftest import own_places  # noqa: F401
 from tests.app.models.picker_page import card, look_at, opened, state

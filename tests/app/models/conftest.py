@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session, constants
 
-from mlx_engine.pairs.catalog import custom_catalog_file
+from mlx_engine.models.library.catalog import custom_catalog_file
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from app.models.picker_dialog import PickerDialog
 from app.models.survey import Candidate
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.library.pair import Pair
 from tests.app.conftest import Running
 
 PAIR = Pair("owner/target", "owner/drafter")

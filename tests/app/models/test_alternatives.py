@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import custom_catalog_file
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.catalog import custom_catalog_file
+from mlx_engine.models.library.pair import Pair
 from tests.app.models.picker_page import Start, card, look_at, opened
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import whole_files

@@ -9,13 +9,13 @@ from PySide6.QtCore import QProcess
 from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.models.downloads.download_queue import QueueFile
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.pair import Pair
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.downloads import fetch
+from tests.mlx_engine.models.downloads import fetch
 
 MB = 1_000_000
 

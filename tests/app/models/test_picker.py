@@ -20,18 +20,19 @@ from app.models.model_settings import ModelSettings
 from app.models.pair_card import FactTable
 from app.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.settings.settings_dialog import SettingsDialog
-from mlx_engine.pairs import locks, model_move
-from mlx_engine.pairs.bandwidth import download_limit
-from mlx_engine.pairs.cache import Cache, DeletedModels, move_lock
-from mlx_engine.pairs.fit import Fit
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds
+from mlx_engine.models.downloads import model_move
+from mlx_engine.models.downloads.bandwidth import download_limit
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.files import locks
+from mlx_engine.models.files.hub_cache import Cache, DeletedModels, move_lock
+from mlx_engine.models.fit import Fit
+from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.downloads import expect_whole, fetch
+from tests.mlx_engine.models.downloads import expect_whole, fetch
 
 
 def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Variant, best_first, matching
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.catalog import load_catalog
-from mlx_engine.pairs.fit import Fit, FitLine, predict_fit
-from mlx_engine.pairs.pair import Pair, demo_pair
+from mlx_engine.models.fit import Fit, FitLine, predict_fit
+from mlx_engine.models.library.catalog import load_catalog
+from mlx_engine.models.library.pair import Pair, demo_pair
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER

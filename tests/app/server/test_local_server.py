@@ -12,7 +12,7 @@ from app.server.local_server import ProgramsDoor
 from app.settings.preferences import Preferences
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.host import Deliver, Job
-from mlx_engine.pairs.installed import InstalledPair
+from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server import PORT
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
 from tests.app.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words

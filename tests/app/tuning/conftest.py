@@ -9,7 +9,7 @@ from app.conversations.database import FILE
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
 from mlx_engine.hardware import machine
-from mlx_engine.pairs import tuning_files
+from mlx_engine.models.files import tuning_files
 from tests.app.test_store import chat_of, save
 from tests.mlx_engine.training.test_tune import copied
 

@@ -26,9 +26,9 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.requests import LoadPair, Message
 from mlx_engine.hardware import machine
-from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.download_queue import text_to_json
-from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts
+from mlx_engine.models.downloads.download_queue import text_to_json
+from mlx_engine.models.files.checkpoint import weights_checksum
+from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.test_store import chat_of, save

@@ -13,9 +13,9 @@ from app.conversations.store import Store
 from app.tuning import tuning_job
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair
-from mlx_engine.pairs import tuning_files
-from mlx_engine.pairs.pair import demo_pair
-from mlx_engine.pairs.tuning_files import run_folder, unfinished_run
+from mlx_engine.models.files import tuning_files
+from mlx_engine.models.files.tuning_files import run_folder, unfinished_run
+from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import PATIENCE_MS
 from tests.app.test_store import chat_of, save
 

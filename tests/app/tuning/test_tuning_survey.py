@@ -10,7 +10,7 @@ from app.conversations.database import FILE
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
 from app.tuning import tuning_survey
-from mlx_engine.pairs.tuning_files import run_folder, save_run_prompts
+from mlx_engine.models.files.tuning_files import run_folder, save_run_prompts
 from tests.app.test_store import chat_of, save
 
 

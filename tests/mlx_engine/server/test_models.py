@@ -15,7 +15,7 @@ import pytest
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, LoadProgress, PairInfo, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest, LoadPair
-from mlx_engine.pairs.installed import InstalledPair
+from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server import models, replies
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 from tests.mlx_engine.server.serving import Serving, serving

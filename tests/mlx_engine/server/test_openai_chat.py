@@ -14,7 +14,7 @@ from openai import OpenAI
 from pydantic import BaseModel
 
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message, Sampling
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from tests.examples import sampled
 from tests.mlx_engine.server.serving import Serving, serving
 

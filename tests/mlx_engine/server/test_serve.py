@@ -17,7 +17,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.cli import main
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.server.api_key import new_key, stored_key
 from tests.keychain import keychain
 from tests.mlx_engine.scripted_engine import ScriptedEngine

@@ -12,9 +12,9 @@ from mlx_engine.contract.events import PairInfo
 from mlx_engine.drafters import adapter
 from mlx_engine.drafters.tensors import read
 from mlx_engine.engine import Engine
-from mlx_engine.pairs.checkpoint import weights_checksum
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files.checkpoint import weights_checksum
+from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
 from mlx_engine.training.blocks import matrices
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN

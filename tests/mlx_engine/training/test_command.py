@@ -12,7 +12,7 @@ from mlx_engine.cli import main
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.contract.requests import Message, TuneDrafter
-from mlx_engine.pairs import tuning_files
+from mlx_engine.models.files import tuning_files
 from mlx_engine.terminal import session
 from mlx_engine.terminal import tune as command
 from mlx_engine.training import tune

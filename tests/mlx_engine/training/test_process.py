@@ -18,9 +18,10 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, TuneDrafter
 from mlx_engine.host import EngineHost
-from mlx_engine.pairs import tuning_files, tuning_needs
-from mlx_engine.pairs.tuning_files import UnfinishedRun, run_folder, unfinished_run
-from mlx_engine.pairs.tuning_needs import predict_needs
+from mlx_engine.models import tuning_needs
+from mlx_engine.models.files import tuning_files
+from mlx_engine.models.files.tuning_files import UnfinishedRun, run_folder, unfinished_run
+from mlx_engine.models.tuning_needs import predict_needs
 from mlx_engine.terminal import tune_process
 from mlx_engine.terminal.tune import chosen_prompts
 from mlx_engine.terminal.tune_process import PausableHost

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.engine import Engine
-from mlx_engine.pairs import tuning_files
-from mlx_engine.pairs.pair import demo_pair
+from mlx_engine.models.files import tuning_files
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.training import replies, tune
 from mlx_engine.training.blocks import Batch
 from mlx_engine.training.loop import Trainer, TrainingPlan

@@ -17,9 +17,9 @@ from mlx_engine.contract.events import Event, Round, Tuned, TuningProgress
 from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
-from mlx_engine.pairs import tuning_files
-from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.tuning_files import read_record
+from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.models.files import tuning_files
+from mlx_engine.models.files.tuning_files import read_record
 from mlx_engine.training import fresh, loop, replies, tune
 from mlx_engine.training.blocks import DECAY
 from tests.mlx_engine.conftest import GOLDEN

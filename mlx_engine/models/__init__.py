@@ -1,0 +1,1 @@
+"""Models on the hub and on this machine, without MLX."""

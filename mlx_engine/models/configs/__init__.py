@@ -1,0 +1,1 @@
+"""Configs of targets and drafters, read and checked."""

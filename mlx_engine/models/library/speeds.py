@@ -1,0 +1,253 @@
+"""Decoding speed of a pair on this machine: measured in replies, or predicted.
+
+The prediction is a roofline: a pass reads each weight once and does its arithmetic at this machine's measured rates. DFlash's gain
+depends on how many drafts the target accepts, and so on the text.
+"""
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Stats
+from mlx_engine.contract.files import data_folder, read_json, write_json
+from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.contract.requests import Mode
+from mlx_engine.hardware.machine import machine_model, total_memory
+from mlx_engine.models.configs.drafter_config import DrafterConfig
+from mlx_engine.models.configs.target_config import layer_states, text_config, whole
+from mlx_engine.models.library.library import repo_of
+
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
+# Lowest and highest published tokens per round.
+#   DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull request 169), 5.42 for MATH500 on Qwen3.5-4B.
+#   DFlash 2: 3.18 of Gemma 4 E2B's drafter (its card), 6.76 for MATH500 on Qwen3.5-4B (speculators, pull request 1014).
+#   MTP: 2.29, which 1.89 with two drafts mean for a block of 8 (Qwen3.5-4B in MTPLX), 5.04 for MATH500 on Qwen3.5-4B.
+#   EAGLE-3: 2.77 for MT-bench on Llama 3.1 8B, 3.62 for HumanEval on Llama 3.3 70B (nebius/EAGLE3-Llama-3.3-70B-Instruct's card).
+# Only math is published for DSpark, and nothing for Gemma 4 assistants, so nothing is predicted for them.
+PUBLISHED = {"DFlash": (2.96, 5.42), "DFlash 2": (3.18, 6.76), "MTP": (2.29, 5.04), "EAGLE-3": (2.77, 3.62)}
+_CHAINS = ("MTP", "EAGLE-3")  # draft token by token
+# A pass of 8 rows over 4-bit weights takes up to 2.7 times as long as one row (M4 Pro, ml-explore/mlx, issue 3839).
+_ROW_COST = (2.7 - 1) / (8 - 1)
+_SHORTEST = 0.002  # seconds per step; below that, launch overhead dominates, so nothing is predicted
+_ENOUGH = 3  # replies before measurements replace the prediction
+_LAST = 20  # replies kept per pair and mode
+_LEAST_TOKENS = 32  # shorter replies say little about speed
+_MOST_PAIRS = 500
+_FASTEST = 1e9  # tokens per second; higher values are invalid
+_MODES: tuple[Mode, ...] = ("dflash", "plain")
+Rates = dict[Mode, list[float]]
+
+
+@dataclass(frozen=True)
+class SpeedRange:
+    """A range of tokens per second, with an explanation."""
+
+    low: float
+    high: float
+    reason: EngineText
+    measured: bool = False
+
+    def __str__(self) -> str:
+        low, high = _rounded(self.low), _rounded(self.high)
+        return f"{low} tok/s" if low == high else f"{low}–{high} tok/s"
+
+
+def predict_speeds(
+    facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int
+) -> dict[Mode, SpeedRange]:
+    """Predict the speed of plain decoding and, with a drafter of a kind in `PUBLISHED`, of drafting.
+
+    Returns an empty result if the config lacks fields or the pair is tiny.
+
+    Args:
+        target: contents of config.json.
+        sizes: bytes of the stored weights of target and drafter.
+        context: tokens of a long chat, for the low end of the range.
+    """
+    passes = _Passes(facts, target, sizes, context)
+    if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
+        return {}
+    slow, fast = 1 / passes.seconds(1, full=True), 1 / passes.seconds(1, full=False)
+    template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower."
+    reason = EngineText.of("speed_plain", template, read=passes.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
+    speeds: dict[Mode, SpeedRange] = {"plain": SpeedRange(slow, fast, reason)}
+    if drafter is not None and drafter.kind in PUBLISHED:
+        few, many = (min(tokens, drafter.block_size) for tokens in PUBLISHED[drafter.kind])
+        template = "Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text."
+        reason = EngineText.of("speed_dflash", template, few=few, many=many)
+        least, most = passes.best(drafter, few, full=True), passes.best(drafter, many, full=False)
+        speeds["dflash"] = SpeedRange(max(least, slow), max(most, fast), reason)
+    return speeds
+
+
+def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
+    """Return the speeds of past replies, for modes with enough replies."""
+    found: dict[Mode, SpeedRange] = {}
+    for mode, values in rates.items():
+        if len(values) >= _ENOUGH:
+            template = "Measured in the last {count} replies on this machine; the median is {median} tok/s."
+            reason = EngineText.of("speed_measured", template, count=len(values), median=_rounded(median(values)))
+            found[mode] = SpeedRange(min(values), max(values), reason, measured=True)
+    return found
+
+
+class MeasuredSpeeds:
+    """Saved decoding speeds of replies on this machine, by pair."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, Rates] = {}
+        try:
+            raw = read_json(data_folder() / "speeds.json")
+        except UserError:
+            return
+        if isinstance(raw, dict) and raw.get("of") == _this_machine() and isinstance(raw.get("pairs"), dict):
+            self._rates = {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
+
+    def rates(self, key: str) -> Rates:
+        """Return tokens per second of a pair's last replies, oldest first."""
+        return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
+
+    def fastest(self, target: Path, drafters: Sequence[Path]) -> Path:
+        """Return the drafter that was fastest here, or the first one if none was measured."""
+        return drafters[fastest([self.rates(speed_key(target, drafter)).get("dflash", []) for drafter in drafters])]
+
+    def ranked(self, target: Path, drafters: Sequence[Path]) -> tuple[Path, ...]:
+        """Return the drafters, the fastest here first. Those that weren't measured keep their order."""
+        left, found = list(drafters), []
+        while left:
+            found.append(self.fastest(target, left))
+            left.remove(found[-1])
+        return tuple(found)
+
+    def record(self, key: str, stats: Stats) -> bool:
+        """Record a reply. Return False if it is too short to be meaningful."""
+        if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:
+            return False
+        rates = self._rates.pop(key, {})
+        rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s)][-_LAST:]
+        self._rates[key] = rates  # last: the most recently used
+        for oldest in list(self._rates)[:-_MOST_PAIRS]:
+            del self._rates[oldest]
+        return True
+
+    def save(self) -> bool:
+        try:
+            write_json(data_folder() / "speeds.json", {"of": _this_machine(), "pairs": self._rates})
+        except UserError:
+            return False
+        return True
+
+
+def speed_key(target: str | Path, drafter: str | Path | None) -> str:
+    """Return the key of a pair's speeds, from its two repos or two folders.
+
+    Folders in the hub's cache give the same key as their repos.
+    """
+    names = [repo_of(one) or str(one.resolve()) if isinstance(one, Path) else one for one in (target, drafter) if one]
+    return " + ".join(names)
+
+
+def fastest(rates: Sequence[Sequence[float]]) -> int:
+    """Return the index of the highest median rate, or 0 if nothing was measured.
+
+    Drafters with fewer than three replies are ignored, unless no drafter has as many.
+
+    Args:
+        rates: tokens per second of each drafter's replies, the preferred drafter first.
+    """
+    enough = max(min(_ENOUGH, max(map(len, rates))), 1)
+    medians = [median(one) if len(one) >= enough else 0.0 for one in rates]
+    return medians.index(max(medians))
+
+
+def _this_machine() -> list[object]:
+    # without the host name, which may change with the network
+    return [machine_model(), platform.machine(), os.cpu_count(), total_memory()]
+
+
+def _valid_rates(raw: object) -> Rates:
+    if not isinstance(raw, dict):
+        return {}
+    return {
+        mode: [float(v) for v in raw[mode][-_LAST:] if isinstance(v, int | float) and 0 < v < _FASTEST]
+        for mode in _MODES
+        if isinstance(raw.get(mode), list)
+    }
+
+
+class _Passes:
+    """Predicted times of a target's passes."""
+
+    def __init__(self, facts: MachineFacts, target: dict, sizes: tuple[int, int], context: int) -> None:
+        text = text_config(target)
+        self._facts, self._context, (self._size, self._draft) = facts, context, sizes
+        quantization = target.get("quantization")
+        settings = quantization if isinstance(quantization, dict) else {}
+        bits, group = whole(settings, "bits") or 16, whole(settings, "group_size") or 64
+        self._quantized = bits < 16
+        self._stored = (bits + (32 / group if self._quantized else 0)) / 8  # bytes per weight
+        hidden, vocabulary = whole(text, "hidden_size"), whole(text, "vocab_size")
+        self._states = layer_states(target)
+        self.known = bool(hidden and vocabulary and self._states)
+        self._head = (hidden or 0) * (vocabulary or 0) * self._stored
+        self._chosen, self._experts, self._expert_bytes = self._moe(text, hidden or 0)
+        unread = 0.0 if text.get("tie_word_embeddings") else self._head
+        self._dense = max(self._size - unread - self._expert_bytes, 0.0)
+
+    def _moe(self, text: dict, hidden: int) -> tuple[int, int, float]:
+        """Return experts per token, total experts, and the bytes of all experts."""
+        chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), 0)
+        names = ("num_experts", "num_local_experts", "n_routed_experts")
+        experts = next((found for name in names if (found := whole(text, name))), 0)
+        inner = whole(text, "moe_intermediate_size") or whole(text, "intermediate_size") or 0
+        if not chosen or experts <= chosen:
+            return 1, 1, 0.0
+        layers = (whole(text, "num_hidden_layers") or 0) - (whole(text, "first_k_dense_replace") or 0)
+        return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
+
+    def read(self, rows: int) -> float:
+        """Return the bytes of weights that a pass reads."""
+        # rows choose their experts independently
+        return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
+
+    def seconds(self, rows: int, full: bool) -> float:
+        """Return a pass's minimum seconds, with a full context if `full`."""
+        element = 4 if self._facts.device == "CPU" else 2
+        past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
+        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights used per row
+        return max((self.read(rows) + past) / self._facts.bandwidth, 2 * rows * used / self._facts.compute)
+
+    def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
+        """Return the tokens per second at the best width, given the yield of a full block."""
+        acceptance = _acceptance(drafter.block_size, tokens)
+        share = drafter.experts.chosen / drafter.experts.count if drafter.experts else 1.0  # of the drafter's weights
+        draft = (self._draft * share + self._head) / self._facts.bandwidth
+        rates = []
+        for width in (width for width in LADDER if width <= drafter.block_size):
+            factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
+            seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
+            drafts = width - 1 if drafter.kind in _CHAINS else min(width - 1, 1)
+            rates.append(_tokens(width, acceptance) / (seconds + drafts * draft))
+        return max(rates)
+
+
+def _tokens(width: int, acceptance: float) -> float:
+    """Return the expected tokens per round at an acceptance probability per draft."""
+    return sum(acceptance**at for at in range(width))
+
+
+def _acceptance(block: int, tokens: float) -> float:
+    """Return the acceptance probability at which a block yields `tokens`."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tokens(block, middle) < tokens else (low, middle)
+    return low
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}".removesuffix(".0")

@@ -1,1 +1,0 @@
-"""Pairs: catalog, downloads, local models, and memory fit. Imports no MLX."""

@@ -1,0 +1,67 @@
+"""Proxies from the environment, and the system's certificates."""
+
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import close_session
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.pair import Pair
+from tests.hub.repos import target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.models.downloads import expect_whole, fetch
+
+TARGET = Pair("owner/target")
+
+
+def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local hub acts as the proxy; nothing else can resolve hub.example."""
+    local_hub.repo("owner/target", target_files(100_000))
+    monkeypatch.setenv("HTTP_PROXY", local_hub.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    close_session()
+    there, local_hub.url = local_hub.url, "http://hub.example"
+    fetch(local_hub, cache, TARGET)
+    local_hub.url = there
+    expect_whole(local_hub, cache, TARGET)
+    assert any(path.startswith("http://hub.example/") for _, path, _ in local_hub.asked)
+
+
+@pytest.fixture
+def secure(local_hub: LocalHub, tmp_path: Path) -> Iterator[tuple[LocalHub, Path]]:
+    """The local hub over HTTPS, with a self-signed certificate."""
+    if shutil.which("openssl") is None:
+        # Only the test's own server needs it, the program does not; a made certificate that were kept here would run out
+        pytest.skip("openssl, which makes the certificate, is not installed; to get it: apt-get install openssl")
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *words.split(), *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    for server in local_hub._servers:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    local_hub.url = local_hub.url.replace("http:", "https:")
+    local_hub.content_url = local_hub.content_url.replace("http:", "https:")
+    yield local_hub, certificate
+
+
+def test_a_trusted_certificate_is_accepted(secure: tuple[LocalHub, Path], cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    local, certificate = secure
+    local.repo("owner/target", target_files(100_000))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    close_session()
+    fetch(local, cache, TARGET)
+    expect_whole(local, cache, TARGET)
+
+
+def test_an_untrusted_certificate_is_reported(secure: tuple[LocalHub, Path]) -> None:
+    local, _ = secure
+    with pytest.raises(UserError, match="isn't trusted"):
+        Hub(local.url).listing("owner/target")
