@@ -11,12 +11,12 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 
@@ -118,7 +118,7 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
     """
     if at >= min(len(a), len(b)):
         return TextDifference(at, None, False)
-    prompt = chat.render(pair.tokenizer, request).tokens
+    prompt = chat_prompt.render(pair.tokenizer, request).tokens
     chooser = Chooser(request.sampling, request.seed or 0)
     penalties = Penalties(request.sampling, prompt, request.logit_bias)
     penalties.add(a[:at])

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from mlx_engine import chat
 from mlx_engine.comparison import compare
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
@@ -35,6 +34,8 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.decoding.turns import ReplyClock, Turns
 from mlx_engine.drafter_comparison import compare_drafters
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.hardware import machine, memory
 from mlx_engine.loading import LoadedPair, check, load
@@ -50,7 +51,6 @@ from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.target_model import TargetModel, read_target
-from mlx_engine.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.training.tune import tune
 from mlx_engine.tuning import calibration, kernel_selection, roofline
 
@@ -299,10 +299,10 @@ class Engine:
         """
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
-        messages, _ = chat.fitting(tokenizer, request, limit, cancel)
+        messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel)
         try:
-            tokens = chat.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
-        except chat.ContextExceeded as error:
+            tokens = chat_prompt.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
+        except chat_prompt.ContextExceeded as error:
             if not request.estimate:
                 raise
             return TokenCount(error.estimate, limit, exact=False)

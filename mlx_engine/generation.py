@@ -10,13 +10,10 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode
-from mlx_engine.decoding import logprobs
-from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
@@ -26,14 +23,16 @@ from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.formats import chat_prompt, logprobs
+from mlx_engine.formats.reply_text import ReplyText
+from mlx_engine.formats.template_sandbox import RenderingCancelled
+from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.hardware import device
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots
-from mlx_engine.reply_text import ReplyText
-from mlx_engine.template_sandbox import RenderingCancelled
 
 _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 NO_MEMORY = EngineText.of(
@@ -93,11 +92,11 @@ def _generate(
     tally = Tally(clock, mode, seed, why_plain, request.exact)
     if mode == "dflash" and not request.lookup_only:
         tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
-    request = replace(request, tools=chat.usable_tools(tokenizer, request))
+    request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
     try:
-        messages, cut = chat.fitting(tokenizer, request, pair.info.context_limit, cancel)
+        messages, cut = chat_prompt.fitting(tokenizer, request, pair.info.context_limit, cancel)
         left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-        rendered = chat.render(tokenizer, request, cancel, pair.info.context_limit)
+        rendered = chat_prompt.render(tokenizer, request, cancel, pair.info.context_limit)
     except RenderingCancelled:
         yield [Finished("cancelled", tally.stats())]
         return

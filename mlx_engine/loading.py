@@ -9,8 +9,6 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine import chat
-from mlx_engine.channels import call_format
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import CostTable
@@ -21,6 +19,10 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.channels import call_format
+from mlx_engine.formats.template_sandbox import renderer
+from mlx_engine.formats.tokenizer_files import has_tokenizer, tokenizer_code
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
@@ -34,8 +36,6 @@ from mlx_engine.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.targets import arguments, exact, exact_check
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
-from mlx_engine.template_sandbox import renderer
-from mlx_engine.tokenizer_files import has_tokenizer, tokenizer_code
 from mlx_engine.warmup import warm
 
 
@@ -229,8 +229,8 @@ def load(
         context_limit=source.context_limit,
         target_bytes=sizes[0],
         drafter_bytes=sizes[1],
-        can_think=chat.can_think(source.tokenizer),
-        takes_effort=chat.takes_effort(source.tokenizer),
+        can_think=chat_prompt.can_think(source.tokenizer),
+        takes_effort=chat_prompt.takes_effort(source.tokenizer),
         can_call_tools=call_format(source.tokenizer) is not None,
         why_plain=why_plain,
         drafter_weights=_format(drafter) if drafter else "",

@@ -21,13 +21,13 @@ from mlx_lm.utils import load_model
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress
+from mlx_engine.formats.template_sandbox import on_thread, renderer
+from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
 from mlx_engine.models.configs.target_config import text_config
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.targets import arguments
 from mlx_engine.targets.weights import Weights
-from mlx_engine.template_sandbox import on_thread, renderer
-from mlx_engine.tokenizer_files import read_tokenizer
 
 # transformers warns of prompts that exceed the context, which are refused with a message of our own.
 for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):

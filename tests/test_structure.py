@@ -244,8 +244,8 @@ TERMINAL = {
 }
 # Uses that write to a pipe, or read, or only ask whether there is a terminal
 NO_TERMINAL = {
-    "mlx_engine/template_child.py": {"sys.stdin", "sys.stdout"},
-    "mlx_engine/template_sandbox.py": {"os.write"},
+    "mlx_engine/formats/template_child.py": {"sys.stdin", "sys.stdout"},
+    "mlx_engine/formats/template_sandbox.py": {"os.write"},
     "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
     "mlx_engine/terminal/arguments.py": {"sys.stdin"},
     "mlx_engine/terminal/chat.py": {"sys.stdin"},

@@ -8,9 +8,9 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Source
-from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.drafters.drafter import Backlog
+from mlx_engine.formats.logprobs import Report, RowLogprobs, read
 from mlx_engine.targets.target import Caches, Target
 
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm

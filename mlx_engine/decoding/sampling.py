@@ -12,10 +12,10 @@ from typing import cast
 import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.decoding import logprobs
-from mlx_engine.decoding.grammar import Grammar
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.drafters.drafter import ProposalChooser
+from mlx_engine.formats import logprobs
+from mlx_engine.formats.token_grammar import Grammar
 from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
 

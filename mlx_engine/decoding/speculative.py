@@ -10,7 +10,6 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine.decoding.logprobs import Report, RowLogprobs, read
 from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -18,6 +17,7 @@ from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice, 
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.formats.logprobs import Report, RowLogprobs, read
 from mlx_engine.targets.target import Caches, Target
 
 _CLEAR_EVERY = 64  # passes between frees of MLX's unused buffers

@@ -11,10 +11,10 @@ from itertools import takewhile
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
-from mlx_engine.template_sandbox import RenderingCancelled
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.template_sandbox import RenderingCancelled
 
 _ENDINGS = ("0", "a")  # contents that differ in their first character
 
@@ -61,7 +61,8 @@ def _shared(
     """Return how many tokens the prompt shares with all chats, or 0 on an error."""
     try:
         rendered = [
-            chat.template(tokenizer, messages, request.thinking, request.effort, request.tools, cancel=cancel) for messages in chats
+            chat_prompt.template(tokenizer, messages, request.thinking, request.effort, request.tools, cancel=cancel)
+            for messages in chats
         ]
     except (UserError, RenderingCancelled):
         return 0

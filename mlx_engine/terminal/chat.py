@@ -9,12 +9,12 @@ from dataclasses import replace
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
+from mlx_engine.formats.calls import new_id
 from mlx_engine.host import EngineDoor
 from mlx_engine.terminal import arguments, compare, generate
 from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair
 from mlx_engine.terminal.tools import TerminalTools
-from mlx_engine.tools.calls import new_id
 from mlx_engine.tools.record import messages_of
 
 HELP = """\

@@ -10,7 +10,6 @@ import mlx.core as mx
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Failed, Finished, Generate
 from mlx_engine.contract.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
@@ -18,8 +17,9 @@ from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.tensors import save_tensors
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.loading import LoadedPair
-from mlx_engine.template_sandbox import RenderingCancelled
 from mlx_engine.training.blocks import DECAY, Batch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
@@ -59,7 +59,7 @@ def record(
     """
     tokens: list[int] = []
     try:
-        rendered = chat.render(pair.tokenizer, request, cancel, pair.info.context_limit)
+        rendered = chat_prompt.render(pair.tokenizer, request, cancel, pair.info.context_limit)
         if request.continue_from:
             tokens = [*rendered.continued, *_end(pair, request, cancel)]
     except UserError as error:  # such as a chat that the template rejects
@@ -86,7 +86,7 @@ def record(
 def _end(pair: LoadedPair, request: GenerationRequest, cancel: threading.Event) -> list[int]:
     """Return the end token that the chat template writes after a reply, if any."""
     messages = (*request.messages, Message("assistant", request.continue_from))
-    tokens = chat.template(pair.tokenizer, messages, request.thinking, None, (), reply=False, cancel=cancel)
+    tokens = chat_prompt.template(pair.tokenizer, messages, request.thinking, None, (), reply=False, cancel=cancel)
     return [token for token in reversed(tokens) if token in pair.tokenizer.eos_token_ids][:1]
 
 

@@ -35,7 +35,6 @@ import mlx.nn as nn  # noqa: E402
 from mlx_lm import load as mlx_lm_load  # noqa: E402
 from mlx_lm import stream_generate  # noqa: E402
 
-from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
@@ -43,6 +42,7 @@ from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
@@ -272,7 +272,7 @@ def _part(asked: argparse.Namespace) -> dict:
         "mlx-dspark": lambda: mlx_dspark(target, drafter, ours),
         "mlx-lm speculative": lambda: mlx_lm_speculative(target, asked.draft_model, ours),
     }
-    prompts = [chat.template(engine.pair.tokenizer, prompt.messages) for prompt in PROMPTS[: asked.prompts]]
+    prompts = [chat_prompt.template(engine.pair.tokenizer, prompt.messages) for prompt in PROMPTS[: asked.prompts]]
     missing = {}
     for name, make in others.items():
         try:

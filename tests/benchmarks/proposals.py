@@ -26,7 +26,6 @@ blas.prepare()  # before MLX is imported
 import mlx.core as mx  # noqa: E402
 import numpy as np  # noqa: E402
 
-from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
@@ -34,6 +33,7 @@ from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.context import DraftContext  # noqa: E402
 from mlx_engine.drafters.drafter import ProposalChooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
@@ -208,7 +208,7 @@ def prompts(pair: LoadedPair) -> dict[str, list[list[int]]]:
     """Return the prompt tokens of closed and open-ended prompts."""
 
     def ask(text: str, opening: str = "") -> list[int]:
-        return chat.render(pair.tokenizer, GenerationRequest((Message("user", text),), continue_from=opening)).tokens
+        return chat_prompt.render(pair.tokenizer, GenerationRequest((Message("user", text),), continue_from=opening)).tokens
 
     return {"closed": [ask(prompt.text) for prompt in PROMPTS], "open": [ask(*each) for each in OPEN]}
 

@@ -21,12 +21,12 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.requests import Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
@@ -87,7 +87,7 @@ def main() -> int:
     width = asked.width or engine.pair.info.block_size
     clock = Clock()
     for prompt in PROMPTS[:8]:
-        tokens = chat.template(engine.pair.tokenizer, [Message("user", prompt.text)])
+        tokens = chat_prompt.template(engine.pair.tokenizer, [Message("user", prompt.text)])
         measure(engine.pair, tokens, width, asked.rounds, clock)
     medians = {name: 1000 * median(seconds) for name, seconds in clock.seconds.items()}
     whole = sum(ms for name, ms in medians.items() if not name.startswith("("))

@@ -12,10 +12,10 @@ import json
 import time
 from statistics import median
 
-from mlx_engine.decoding import grammar
 from mlx_engine.engine import Engine
+from mlx_engine.formats import token_grammar
+from mlx_engine.formats.grammars import ReplyRules
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.tools.grammars import ReplyRules
 from tests.mlx_engine.asking import question, reply
 
 PROMPTS = (
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--width", type=int, default=8, help="0 for automatic")
     given = parser.parse_args()
-    engine, rules_of = Engine(), grammar.reply_rules
+    engine, rules_of = Engine(), token_grammar.reply_rules
     for _ in engine.load(*demo_pair()):
         pass
     cases = {"free": {}, "lines": {}, "JSON": {"schema": _SCHEMA}, "plain JSON": {"schema": _SCHEMA, "mode": "plain"}}
@@ -44,7 +44,7 @@ def main() -> None:
         texts = {}
         for repeat in range(given.repeats + 1):  # the first one warms up
             for name, options in cases.items():
-                grammar.reply_rules = (lambda *_: _LINES) if name == "lines" else rules_of
+                token_grammar.reply_rules = (lambda *_: _LINES) if name == "lines" else rules_of
                 began, cpu = time.perf_counter(), time.process_time()
                 done = reply(engine, question(prompt, max_tokens=160, width=given.width or None, **options))
                 texts[name], count = done.tokens, len(done.tokens)

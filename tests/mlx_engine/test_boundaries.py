@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling, ToolCall
+from mlx_engine.formats import chat_prompt
 from mlx_engine.prefix.boundaries import boundaries
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply
@@ -29,7 +29,7 @@ def chatting(request):
 
 
 def rendered(engine, request: GenerationRequest) -> list[int]:
-    return chat.render(engine.pair.tokenizer, request).tokens
+    return chat_prompt.render(engine.pair.tokenizer, request).tokens
 
 
 @sampled(2)
@@ -99,7 +99,7 @@ def test_boundaries_hold_for_the_demo_pairs_own_template(demo, thinking, chatted
     assert rendered(demo, dataclasses.replace(request, messages=following))[: found[-1]] == prompt[: found[-1]]
     another = (*head, Message("user", question))
     assert rendered(demo, dataclasses.replace(request, messages=another))[: found[0]] == prompt[: found[0]]
-    without_opening = chat.template(demo.pair.tokenizer, request.messages, thinking, reply=False)
+    without_opening = chat_prompt.template(demo.pair.tokenizer, request.messages, thinking, reply=False)
     assert found[-1] >= min(len(prompt) - 1, len(without_opening) if thinking else 0)
 
 
@@ -109,7 +109,7 @@ def test_a_template_that_rejects_other_renderings_has_no_boundaries(chatting):
         wrapped._tokenizer.chat_template
     )
     request = GenerationRequest((Message("user", "w1"),))
-    prompt = chat.render(wrapped, request).tokens
+    prompt = chat_prompt.render(wrapped, request).tokens
     assert boundaries(wrapped, request, prompt) == (1,)  # another chat shares the user's header
 
 
@@ -126,10 +126,10 @@ def test_the_result_of_a_tool_continues_at_a_boundary(thinking):
     messages = (Message("system", "Be brief."), Message("user", "Hi"))
     for turn in range(3):
         request = GenerationRequest(messages, thinking=bool(thinking), tools=TOOLS)
-        prompt = chat.render(tokenizer, request).tokens
+        prompt = chat_prompt.render(tokenizer, request).tokens
         call = ToolCall(f"00000000{turn}", "clock", "{}")
         messages = (*messages, Message("assistant", "", thinking, (call,)), Message("tool", "12:00", call_id=call.id))
-        following = chat.render(tokenizer, dataclasses.replace(request, messages=messages)).tokens
+        following = chat_prompt.render(tokenizer, dataclasses.replace(request, messages=messages)).tokens
         at = max(boundaries(tokenizer, request, prompt))
         opening = [] if thinking else tokenizer.encode("<think>\n\n</think>\n\n", add_special_tokens=False)
         assert prompt[:at] == following[:at] and at == min(len(prompt) - 1, len(prompt) - len(opening))
@@ -139,6 +139,6 @@ def test_other_chats_can_share_some_or_all_of_several_system_messages():
     wrapped = made("think", QWEN3_TOOLS)
     first, second = Message("system", "Be brief."), Message("system", "Use English.")
     request = GenerationRequest(messages=(first, second, Message("user", "Hi")))
-    prompt = chat.render(wrapped, request).tokens
+    prompt = chat_prompt.render(wrapped, request).tokens
     found = [wrapped.decode(prompt[:at]) for at in boundaries(wrapped, request, prompt)]
     assert [text.rpartition("<|im_start|>")[0].count("<|im_end|>") for text in found[:2]] == [1, 2]

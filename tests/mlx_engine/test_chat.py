@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.reply_text import ReplyText
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.reply_text import ReplyText
 from tests.mlx_engine.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
 ALPHABET = st.sampled_from("abc \n*|é√😀")
 
 
 def opened(*opening, start=()):
-    return chat.RenderedPrompt([1, *opening, *start], [*opening, *start], list(start))
+    return chat_prompt.RenderedPrompt([1, *opening, *start], [*opening, *start], list(start))
 
 
 def written(tokenizer, ids, stop=(), pieces=None, prompt=None):
@@ -82,7 +82,7 @@ def test_a_closed_thinking_section_in_the_prompt_starts_in_the_answer(demo):
 @pytest.mark.parametrize("thinking", [False, True])
 def test_a_question_about_think_tags_does_not_begin_the_thinking(demo, thinking):
     asked = GenerationRequest(messages=(Message("user", "What does <think> mean?"),), thinking=thinking)
-    prompt = chat.render(demo.pair.tokenizer, asked)
+    prompt = chat_prompt.render(demo.pair.tokenizer, asked)
     assert ReplyText(demo.pair.tokenizer, prompt).channel == "answer"
 
 
@@ -108,8 +108,8 @@ def test_nothing_follows_a_stop_string_at_a_change_of_channel(demo):
 
 def test_continuing_appends_the_unfinished_reply_to_the_prompt(demo):
     tokenizer, asked = demo.pair.tokenizer, (Message("user", "Count from 1 to 9."),)
-    whole = chat.render(tokenizer, GenerationRequest(messages=asked, continue_from="1, 2, 3"))
-    start = chat.render(tokenizer, GenerationRequest(messages=asked))
+    whole = chat_prompt.render(tokenizer, GenerationRequest(messages=asked, continue_from="1, 2, 3"))
+    start = chat_prompt.render(tokenizer, GenerationRequest(messages=asked))
     assert whole.tokens[: len(start.tokens)] == start.tokens and tokenizer.decode(whole.continued) == "1, 2, 3"
 
 
@@ -124,12 +124,12 @@ def test_a_continued_text_keeps_the_space_between_the_parts(demo):
 def test_messages_together_with_tokens_are_refused(demo):
     both = GenerationRequest(messages=(Message("user", "Hi"),), prompt_tokens=(1,))
     with pytest.raises(UserError, match="not both"):
-        chat.render(demo.pair.tokenizer, both)
+        chat_prompt.render(demo.pair.tokenizer, both)
 
 
 def prompt_text(tokenizer, *messages, **options):
     request = GenerationRequest(messages=messages, **options)
-    prompt = chat.render(tokenizer, request)
+    prompt = chat_prompt.render(tokenizer, request)
     return tokenizer.decode(prompt.tokens), ReplyText(tokenizer, prompt).channel
 
 
@@ -148,7 +148,7 @@ def test_the_template_gets_the_thinking_switch_by_either_name():
 
 def test_only_a_template_that_takes_an_effort_gets_one():
     harmony, qwen = made("harmony", HARMONY), made("think", QWEN3)
-    assert chat.takes_effort(harmony) and not chat.takes_effort(qwen)
+    assert chat_prompt.takes_effort(harmony) and not chat_prompt.takes_effort(qwen)
     assert "Reasoning: high" in prompt_text(harmony, ASKED, effort="high")[0]
     assert "Reasoning: medium" in prompt_text(harmony, ASKED)[0]
     refuses = made("think", "{{ raise_exception('unknown option') if reasoning is defined }}" + QWEN3)
@@ -159,7 +159,7 @@ def test_only_a_template_that_takes_an_effort_gets_one():
     ("markers", "able"), [("think", True), ("harmony", True), ("gemma4", True), ("muse", True), ("none", False)]
 )
 def test_a_target_with_markers_can_think(markers, able):
-    assert chat.can_think(made(markers)) is able
+    assert chat_prompt.can_think(made(markers)) is able
 
 
 def test_system_messages_are_merged_if_a_template_takes_none():
@@ -269,13 +269,13 @@ def test_an_unfinished_reply_continues_in_its_own_channel(markers, template, thi
 
 def test_a_space_at_the_end_of_a_continued_text_is_not_repeated():
     tokenizer = made("think", QWEN3)
-    prompt = chat.render(tokenizer, GenerationRequest(messages=(ASKED,), continue_from="It is "))
+    prompt = chat_prompt.render(tokenizer, GenerationRequest(messages=(ASKED,), continue_from="It is "))
     assert answer(written(tokenizer, list(b"so."), prompt=prompt)[1]) == "so."
 
 
 def test_raw_tokens_that_end_in_thinking_continue_it():
     tokenizer = made("think")
     raw = ids(tokenizer, "<|im_start|>user\nWhat is <think>?<|im_end|>\n<|im_start|>assistant\n")
-    assert ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"
+    assert ReplyText(tokenizer, chat_prompt.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"
     raw += ids(tokenizer, "<think>\n")
-    assert ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "thinking"
+    assert ReplyText(tokenizer, chat_prompt.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "thinking"

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.formats import chat_prompt
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import failure
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -157,7 +157,7 @@ def test_several_chat_templates_without_a_default_are_none(tmp_path):
     settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"chat_template": templates}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     with pytest.raises(UserError, match="has no chat template"):
-        chat.template(loaded(folder, None).pair.tokenizer, [Message("user", "Hi")])
+        chat_prompt.template(loaded(folder, None).pair.tokenizer, [Message("user", "Hi")])
 
 
 def test_a_tokenizer_config_nested_too_deeply_is_refused(tmp_path):

@@ -17,7 +17,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading, target_model, template_sandbox
+from mlx_engine import loading, target_model
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -34,6 +34,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.decoding import prefill
 from mlx_engine.engine import Engine
+from mlx_engine.formats import template_sandbox
 from mlx_engine.hardware import memory
 from mlx_engine.host import EngineHost, Job
 from tests.mlx_engine.asking import tokens

@@ -24,9 +24,9 @@ from transformers import PreTrainedTokenizerFast
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompletedReply, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import Engine
+from mlx_engine.formats.token_grammar import reply_grammar
 from tests.examples import SAMPLE
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded

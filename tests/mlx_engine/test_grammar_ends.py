@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.decoding import grammar
-from mlx_engine.decoding.grammar import reply_grammar
 from mlx_engine.engine import Engine
+from mlx_engine.formats import token_grammar
+from mlx_engine.formats.token_grammar import reply_grammar
 from tests.mlx_engine.asking import events
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.made_schemas import made_schema
@@ -52,15 +52,15 @@ def limits(draw):
 def test_a_limit_ends_plain_decoding_and_dflash_at_the_same_token(tiny_letters, limit, seed, temperature, width):
     options = {"schema": json.dumps(made_schema(seed)), "sampling": Sampling(temperature), "seed": seed, "max_tokens": 60}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(grammar._LIMITS, *limit)
-        patch.setattr(grammar, "_compilers", WeakKeyDictionary())
+        patch.setitem(token_grammar._LIMITS, *limit)
+        patch.setattr(token_grammar, "_compilers", WeakKeyDictionary())
         plain = outcome(tiny_letters, ask_tiny(mode="plain", **options))
         assert outcome(tiny_letters, ask_tiny(width=width, **options)) == plain
 
 
 def test_a_limit_ends_a_reply_within_its_text_and_the_next_one_there_too(tiny_letters, monkeypatch):
-    monkeypatch.setitem(grammar._LIMITS, "max_lexer_states", 60)
-    monkeypatch.setattr(grammar, "_compilers", WeakKeyDictionary())
+    monkeypatch.setitem(token_grammar._LIMITS, "max_lexer_states", 60)
+    monkeypatch.setattr(token_grammar, "_compilers", WeakKeyDictionary())
     request = ask_tiny(mode="plain", schema=json.dumps(made_schema(0)), sampling=Sampling(), seed=0, max_tokens=60)
     text, tokens, end = outcome(tiny_letters, request)
     assert text and end[0] == "reply_stuck", (text, end)
@@ -118,14 +118,14 @@ def test_a_draft_after_which_the_reply_fails_is_left_to_the_target(monkeypatch):
     tokenizer = made("think", QWEN3)
     request = GenerationRequest(messages=(Message("user", "Hi"),), schema=json.dumps({"const": "abcdef"}))
     state, size, draft = reply_grammar(tokenizer, request, (), 0), len(tokenizer), ids(tokenizer, '"abcdef')
-    fails = grammar._stuck("a reason")
+    fails = token_grammar._stuck("a reason")
 
-    def computed(self, original=grammar._State._computed):
+    def computed(self, original=token_grammar._State._computed):
         if self.matcher.deep_copy().compute_ff_bytes() == b'ef"':
             raise fails
         return original(self)
 
-    monkeypatch.setattr(grammar._State, "_computed", computed)
+    monkeypatch.setattr(token_grammar._State, "_computed", computed)
     assert state.usable(draft) == 4 and state.usable(draft[:4]) == 4 and state.usable(draft[:5]) == 4
     allowed = state.mask(mx.zeros((5, size)), draft[:4]) == 0
     assert allowed.sum(axis=-1).tolist() == [3, 1, 1, 1, 1]

@@ -11,11 +11,11 @@ import pytest
 from sentencepiece import sentencepiece_model_pb2
 from transformers import PreTrainedTokenizerBase
 
-from mlx_engine import chat, template_sandbox, tokenizer_files
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.engine import Engine
+from mlx_engine.formats import chat_prompt, template_sandbox, tokenizer_files
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.test_template_sandbox import rendered, target_with
@@ -47,7 +47,7 @@ def test_a_tokenizer_that_crashes_on_a_continued_reply_is_reported(monkeypatch, 
     tokenizer = made("think", "{{ messages[0].content }}")
     monkeypatch.setattr(PreTrainedTokenizerBase, "encode", crash)
     with pytest.raises(UserError) as reported:
-        chat.render(tokenizer, GenerationRequest(messages=(Message("user", "Hi"),), **continued))
+        chat_prompt.render(tokenizer, GenerationRequest(messages=(Message("user", "Hi"),), **continued))
     assert reported.value.text.code == "tokenizer_crashes"
 
 

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.contract.events import Commit, Failed, PositionLogprobs
 from mlx_engine.contract.requests import GenerationRequest, Sampling
-from mlx_engine.decoding import logprobs
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.engine import Engine
+from mlx_engine.formats import chat_prompt, logprobs
+from mlx_engine.formats.reply_text import ReplyText
+from mlx_engine.formats.token_texts import TokenTexts
 from mlx_engine.hardware import device
-from mlx_engine.reply_text import ReplyText
-from mlx_engine.token_texts import TokenTexts
 from tests.examples import SAMPLE, sampled
 from tests.mlx_engine import made_tokenizers
 from tests.mlx_engine.asking import events, failure, question, tokens
@@ -103,7 +102,7 @@ def test_values_are_mlx_lms_before_bias_penalties_and_filters(pair, mode):
 def test_values_of_the_demo_pair(demo, demo_by_mlx_lm):
     request = question("What is the capital of France?", max_tokens=12, seed=1, sampling=Sampling(0.8), logprobs=20)
     found = reported(demo, request)
-    prompt = chat.render(demo.pair.tokenizer, request).tokens
+    prompt = chat_prompt.render(demo.pair.tokenizer, request).tokens
     check_values(found, by_one_pass(demo_by_mlx_lm, prompt, [each.chosen.token for each in found]), 20)
     shown = b"".join(each.chosen.text for each in found if not each.hidden).decode()
     assert shown == "".join(event.text for event in events(demo, request) if isinstance(event, Commit))
@@ -173,7 +172,7 @@ def test_markers_headers_and_whitespace_before_the_text_are_hidden():
     tokenizer = made_tokenizers.made("harmony")
     text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\n Yes.<|return|>"
     found = made_tokenizers.ids(tokenizer, text)
-    reply = ReplyText(tokenizer, chat.RenderedPrompt(made_tokenizers.ids(tokenizer, "<|start|>assistant"), [], []))
+    reply = ReplyText(tokenizer, chat_prompt.RenderedPrompt(made_tokenizers.ids(tokenizer, "<|start|>assistant"), [], []))
     rows = [logprobs.RowLogprobs(-1.0, ())] * len(found)
     commits = [part for part in reply.add(found, ["target"] * len(found), rows) if isinstance(part, Commit)]
     for channel, shown in (("thinking", b"Hm."), ("answer", b"Yes.")):

@@ -10,11 +10,11 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
-from mlx_engine.known_prompts import KnownPrompts
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.known_prompts import KnownPrompts
 from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS, made
 from tests.mlx_engine.tools.made_calls import TOOLS
@@ -69,10 +69,10 @@ def test_tokens_taken_from_earlier_prompts_are_those_of_the_whole_text(demo, mak
 def test_a_prompt_is_tokenized_once_for_its_opening_its_boundaries_and_the_next_turn(tokenized):
     tokenizer = made("tool_call", QWEN3_TOOLS)
     request = GenerationRequest((Message("system", "Be brief. " * 500), Message("user", "word " * 2000)), tools=TOOLS)
-    prompt = chat.render(tokenizer, request).tokens
+    prompt = chat_prompt.render(tokenizer, request).tokens
     boundaries(tokenizer, request, prompt)
     following = GenerationRequest((*request.messages, Message("assistant", "Yes."), Message("user", "Why?")), tools=TOOLS)
-    chat.render(tokenizer, following)
+    chat_prompt.render(tokenizer, following)
     assert max(tokenized) > 15_000
     assert sum(tokenized) < max(tokenized) + 2_500
 
@@ -106,7 +106,7 @@ def test_text_far_beyond_the_context_is_refused_without_tokenizing_all_of_it(dem
 @pytest.mark.parametrize("text", ["word " * 40_000, "0123456789" * 20_000, "Ein Wort. 一個詞。\n" * 9_000])
 def test_the_tokens_of_text_far_beyond_the_context_are_estimated(demo, tokenized, text):
     limit = demo.pair.info.context_limit
-    whole = len(chat.template(demo.pair.tokenizer, (Message("user", text),)))
+    whole = len(chat_prompt.template(demo.pair.tokenizer, (Message("user", text),)))
     tokenized.clear()
     count = demo.count_tokens(CountTokens((Message("user", text),), estimate=True))
     assert count.limit == limit and not count.exact and abs(count.tokens - whole) < 0.05 * whole
@@ -120,4 +120,4 @@ def test_tokens_are_counted_beyond_the_context(demo):
 
 def test_long_text_of_few_tokens_is_read():
     tokenizer = TokenizerWrapper(metaspace(False))
-    assert len(chat.render(tokenizer, GenerationRequest(prompt_text="x" * 3000), limit=10).tokens) == 2
+    assert len(chat_prompt.render(tokenizer, GenerationRequest(prompt_text="x" * 3000), limit=10).tokens) == 2

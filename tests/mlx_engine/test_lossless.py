@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
-from mlx_engine import chat
 from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.prefill import prefill
+from mlx_engine.formats import chat_prompt
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
@@ -78,7 +78,7 @@ def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperat
     limit=st.integers(1, 60),
 )
 def test_the_demo_pair_gives_the_same_text_at_every_width(demo, demo_by_mlx_lm, asked, temperature, seed, limit):
-    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    prompt = chat_prompt.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
     plain = reply(demo, tokens(prompt, mode="plain", **options))
     for width in (None, *WIDTHS):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat, generation
+from mlx_engine import generation
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
@@ -22,6 +22,7 @@ from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
+from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware import device
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
@@ -130,7 +131,7 @@ def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, pro
 @given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 24))
 @sampled(3, whole=6)
 def test_queued_rounds_of_the_demo_pair(demo, asked, width, sampling, limit):
-    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    prompt = chat_prompt.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     runs = both(demo, prompt, width, sampling, 5)
     steps = [run.steps(limit) for run in runs]
     assert steps[0] == steps[1]

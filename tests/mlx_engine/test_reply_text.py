@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.tokenizer_utils import load as load_tokenizer
 
-from mlx_engine import chat
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.reply_text import ReplyText
 from tests.mlx_engine.made_tokenizers import ids, made
 
-FRESH = chat.RenderedPrompt([], [], [])
+FRESH = chat_prompt.RenderedPrompt([], [], [])
 BROKEN = "\ufffd"
 
 # Anything may split the bytes of a character, even a marker. No text spells a marker.
@@ -204,7 +204,7 @@ def test_a_reply_to_a_raw_prompt_keeps_its_leading_whitespace(demo_tokenizer, da
     for tokenizer in (made("none"), demo_tokenizer):
         prompt = ids(tokenizer, bytes(before).decode() or "a")
         tokens = ids(tokenizer, data.draw(st.text(st.sampled_from(" \naé€."), max_size=12)))
-        raw = chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(prompt)))
+        raw = chat_prompt.render(tokenizer, GenerationRequest(prompt_tokens=tuple(prompt)))
         assert shown(tokenizer, tokens, blocks, prompt=raw)[0][-1]["answer"] == tokenizer.decode(tokens)
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.contract.events import PrefillProgress
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.formats import chat_prompt
 from tests.mlx_engine.tools.made_calls import tokenizer_of
 
 LIMIT, OVERHEAD = 400, 5  # tokens: of the context, and what a template adds to a message
@@ -62,14 +62,14 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     messages = (Message("system", "Be brief."), *(message for turn in turns for message in turn), Message("user", "What is 2 + 2?"))
     assert demo.count_tokens(CountTokens(messages)).tokens > limit
     request = GenerationRequest(messages, max_tokens=100, rolling=0, reuse=False)
-    sent, _ = chat.fitting(demo.pair.tokenizer, request, limit)
+    sent, _ = chat_prompt.fitting(demo.pair.tokenizer, request, limit)
     assert demo.count_tokens(CountTokens(messages, rolling=0, max_tokens=100)).tokens == demo.count_tokens(CountTokens(sent)).tokens
     with closing(demo.generate(request)) as reply:
         started = next(reply)
     assert isinstance(started, PrefillProgress) and started.total <= limit - 100
     left_out = started.left_out
     assert left_out == len(messages) - len(sent) > 0
-    again, _ = chat.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
+    again, _ = chat_prompt.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
     assert again == sent
 
 
@@ -109,12 +109,12 @@ def test_a_result_that_exceeds_the_context_is_cut_off(monkeypatch, demo) -> None
     question = (Message("user", "What is 2 + 2?"), Message("assistant", "", calls=(call,)))
     messages = (*question, Message("tool", "Two and two are four. " * 4_000, call_id=call.id))
     request = GenerationRequest(messages, max_tokens=100, shorten_results=True, rolling=0)
-    sent, length = chat.fitting(tokenizer, request, limit)
+    sent, length = chat_prompt.fitting(tokenizer, request, limit)
     assert sent[:2] == question and 500 <= length < 88_000
-    assert limit / 2 < len(chat.template(tokenizer, sent)) <= limit - 100
-    assert chat.fitting(tokenizer, CountTokens(messages, max_tokens=100, shorten_results=True), limit) == (sent, length)
-    assert chat.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0)
-    monkeypatch.setattr(chat, "fitting", lambda *_: (question[:1], length))
+    assert limit / 2 < len(chat_prompt.template(tokenizer, sent)) <= limit - 100
+    assert chat_prompt.fitting(tokenizer, CountTokens(messages, max_tokens=100, shorten_results=True), limit) == (sent, length)
+    assert chat_prompt.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0)
+    monkeypatch.setattr(chat_prompt, "fitting", lambda *_: (question[:1], length))
     with closing(demo.generate(replace(request, reuse=False))) as reply:
         started = next(reply)
     assert isinstance(started, PrefillProgress) and started.result_length == length

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
@@ -17,6 +16,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
+from mlx_engine.formats import chat_prompt
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import SHORT
@@ -129,7 +129,7 @@ def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed
     queue_ahead=st.booleans(),
 )
 def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, limit, passes, wrong, queue_ahead):
-    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    prompt = chat_prompt.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     check(demo, prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
 

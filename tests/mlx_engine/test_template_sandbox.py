@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import chat_template_utils
 
-from mlx_engine import chat, template_child, template_sandbox
 from mlx_engine.cli import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.engine import Engine
+from mlx_engine.formats import chat_prompt, template_child, template_sandbox
+from mlx_engine.formats.template_sandbox import TemplateProcess, cancelled_by, renderer
 from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.template_sandbox import TemplateProcess, cancelled_by, renderer
 from tests.mlx_engine import made_tokenizers
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made
@@ -130,7 +130,7 @@ COMPARED = [
 
 
 def rendered(template: str, cancel: threading.Event | None = None) -> list[int]:
-    return chat.template(made("think", template), ASKED, cancel=cancel)
+    return chat_prompt.template(made("think", template), ASKED, cancel=cancel)
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_unloading_ends_the_process(tmp_path):
 @pytest.mark.parametrize("template", ["x", IN_C])
 def test_the_process_ends_with_the_engine_that_was_killed(template):
     """By the end of its input, or if it is busy, by its own alarm."""
-    code = "import sys\nfrom mlx_engine.template_sandbox import renderer\nfrom mlx_engine import template_sandbox\n"
+    code = "import sys\nfrom mlx_engine.formats.template_sandbox import renderer\nfrom mlx_engine import template_sandbox\n"
     code += "template_sandbox.SECONDS = 0.5\nrenderer.render('x', {})\nprint(renderer._process.pid, flush=True)\n"
     code += "template_sandbox.SECONDS = 600\nrenderer.render(sys.argv[1], {})\nprint('idle', flush=True)\ninput()\n"
     engine = subprocess.Popen([sys.executable, "-c", code, template], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -357,7 +357,7 @@ def test_stop_ends_the_search_for_boundaries():
 
 def test_a_template_of_many_openings_is_searched_in_linear_time():
     began = time.perf_counter()
-    assert not chat.takes_effort(made("think", "{%" * 200_000))
+    assert not chat_prompt.takes_effort(made("think", "{%" * 200_000))
     assert time.perf_counter() - began < 9
 
 
@@ -405,7 +405,7 @@ TEMPLATES = [
 ]
 TOOL = {"type": "function", "function": {"name": "größe", "parameters": {"type": "object", "properties": {"x": {"type": "null"}}}}}
 CHATS: list[list[dict[str, Any]]] = [
-    [chat._turn(message, {}) for message in ASKED],
+    [chat_prompt._turn(message, {}) for message in ASKED],
     [{"role": "user", "content": "a\r\n\u2028\x00\x7f<|im_end|>{{ 1 }}{% raw %}\U0001f600\u0301é\ufeff"}],
     [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1, 2.5, None, True]}}}]}],
     [{"role": "tool", "content": [{"type": "text", "text": "x"}, {"type": "image"}], "tool_call_id": "1"}],
@@ -471,5 +471,5 @@ def test_odd_content_renders_as_by_transformers(messages, tools):
 
 
 def test_rendering_imports_nothing_large():
-    code = "import sys, mlx_engine.template_child\nsys.exit(len({'transformers', 'mlx', 'numpy', 'tokenizers'} & set(sys.modules)))"
+    code = "import sys, mlx_engine.formats.template_child\nsys.exit(len({'transformers', 'mlx', 'numpy', 'tokenizers'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(template_child.__file__).parents[1]).returncode == 0

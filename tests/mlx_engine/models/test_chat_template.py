@@ -11,16 +11,16 @@ from huggingface_hub import constants
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine import chat
 from mlx_engine.cli import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Message
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.chat_template import _RENDERED_BY_MLX_LM, folder_template_problem
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.pair import Pair
-from mlx_engine.tokenizer_files import read_tokenizer
 from tests.golden.__main__ import HERE
 from tests.hub.repos import TEMPLATE, config, target_files
 from tests.hub.server import LocalHub
@@ -56,7 +56,7 @@ def test_the_check_agrees_with_chats(field: object, file: str | None, processor:
         about = json.loads((folder / "config.json").read_text())
         problem = folder_template_problem(folder, about)
         try:
-            chat.template(read_tokenizer(folder, about), [Message("user", "Hi")])
+            chat_prompt.template(read_tokenizer(folder, about), [Message("user", "Hi")])
         except UserError as error:
             assert error.text.code == "no_chat_template" and problem is not None
         else:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.chat import render, template
 from mlx_engine.contract.events import Event, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.formats.chat_prompt import render, template
 from mlx_engine.server import anthropic, body, replies
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.problems import ApiError

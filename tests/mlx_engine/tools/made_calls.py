@@ -2,9 +2,9 @@
 
 import json
 
-from mlx_engine import chat
-from mlx_engine.channels import call_format
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.channels import call_format
 from tests.mlx_engine.made_tokenizers import made
 
 TOOLS = tuple(
@@ -105,7 +105,7 @@ def written(family, calls):
     if family == "kimi":
         calls = [ToolCall(f"functions.{each.name}:{at}", each.name, each.arguments) for at, each in enumerate(calls)]
     messages = (Message("user", "Hi"), Message("assistant", "", calls=tuple(calls)))
-    text = tokenizer.decode(chat.template(tokenizer, messages, tools=TOOLS, reply=False))
+    text = tokenizer.decode(chat_prompt.template(tokenizer, messages, tools=TOOLS, reply=False))
     return text.partition("<|im_start|>assistant\n")[2].removesuffix("\n").removesuffix("<|im_end|>")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.tools.calls import CallReader, readable
+from mlx_engine.formats.calls import CallReader, readable
 from tests.mlx_engine.tools.made_calls import TOOLS, WRITTEN, call, format_of, written
 
 ARGUMENTS = st.fixed_dictionaries(

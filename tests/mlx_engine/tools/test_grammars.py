@@ -8,12 +8,12 @@ import mlx.core as mx
 import pytest
 from jsonschema import Draft202012Validator
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
-from mlx_engine.decoding.grammar import reply_grammar
-from mlx_engine.reply_text import ReplyText
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.reply_text import ReplyText
+from mlx_engine.formats.token_grammar import reply_grammar
 from tests.mlx_engine.made_tokenizers import made
 from tests.mlx_engine.tools.made_calls import FAMILIES, tokenizer_of, written
 
@@ -47,7 +47,7 @@ def asked(**options) -> GenerationRequest:
 def walk(family: str, request: GenerationRequest, seed: int) -> tuple[str, list[ToolCall], bool]:
     """Write random tokens that the grammar allows; return the answer, its calls, and whether the reply ended."""
     tokenizer, rng, tokens = tokenizer_of(family), random.Random(seed), list[int]()
-    prompt = chat.render(tokenizer, request)
+    prompt = chat_prompt.render(tokenizer, request)
     grammar = reply_grammar(tokenizer, request, prompt.opening, 0)
     ends, size = set(tokenizer.eos_token_ids), len(tokenizer)
     while len(tokens) < 600 and not ends & set(tokens):
@@ -92,7 +92,7 @@ def test_a_reply_calls_the_chosen_tools_with_valid_arguments(family, choice):
 def test_a_reply_without_choice_calls_nothing(family):
     assert not any(walk(family, asked(tool_choice="none"), seed)[1] for seed in range(4))
     tokenizer, request = tokenizer_of(family), asked(tool_choice="none")
-    grammar = reply_grammar(tokenizer, request, chat.render(tokenizer, request).opening, 0)
+    grammar = reply_grammar(tokenizer, request, chat_prompt.render(tokenizer, request).opening, 0)
     call = call_tokens(family, [ToolCall("1", "clock", "{}")])
     masked = grammar.mask(mx.zeros((len(call) + 1, len(tokenizer))), call)
     assert any(masked[at, token].item() != 0 for at, token in enumerate(call))
@@ -103,7 +103,7 @@ def test_the_published_templates_write_what_the_grammar_allows(family):
     tokenizer, request = tokenizer_of(family), asked(tool_choice="required")
     calls = [ToolCall("1", "weather", json.dumps({"city": "Rome", "days": 3, "at": {"x": True}})), ToolCall("2", "clock", "{}")]
     tokens = call_tokens(family, calls)
-    grammar = reply_grammar(tokenizer, request, chat.render(tokenizer, request).opening, 0)
+    grammar = reply_grammar(tokenizer, request, chat_prompt.render(tokenizer, request).opening, 0)
     masked = grammar.mask(mx.zeros((len(tokens) + 1, len(tokenizer))), tokens)
     wrong = [at for at, token in enumerate(tokens) if masked[at, token].item() != 0]
     assert not wrong, tokenizer.decode(tokens[: wrong[0] + 1])

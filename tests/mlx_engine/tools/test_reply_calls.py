@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import chat, generation
+from mlx_engine import generation
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.reply_text import ReplyText
 from tests.mlx_engine.made_tokenizers import QWEN3, ids, made
 from tests.mlx_engine.tools.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
 
@@ -23,7 +24,7 @@ USER = Message("user", "Hi")
 
 def heard(family, tokens, blocks=(), stop=(), tools=TOOLS, ended=True):
     """Return the parts of a reply: (channel, text) and (name, arguments)."""
-    reply, events, at = ReplyText(tokenizer_of(family), chat.RenderedPrompt([], [], []), stop, tools), [], 0
+    reply, events, at = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), stop, tools), [], 0
     for size in [*blocks, len(tokens)]:
         block = tokens[at : at + size]
         at += len(block)
@@ -159,7 +160,7 @@ def test_a_headed_family_can_have_a_format_of_its_own():
         "</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>"
     )
     tokenizer = made("muse", "{{ tools }}{{ messages }}<atem:function_calls>")
-    reply = ReplyText(tokenizer, chat.RenderedPrompt([], [], []), (), TOOLS)
+    reply = ReplyText(tokenizer, chat_prompt.RenderedPrompt([], [], []), (), TOOLS)
     tokens = ids(tokenizer, f"<|start|>assistant {text}")
     calls = [event for event in [*reply.add(tokens, ["target"] * len(tokens)), *reply.finish()] if isinstance(event, ToolCall)]
     assert [named(each) for each in calls] == [("weather", {"city": "Köln"})]
@@ -169,16 +170,16 @@ def test_a_headed_family_can_have_a_format_of_its_own():
 def test_tools_calls_and_results_are_rendered(family):
     tokenizer, turn = tokenizer_of(family), Message("assistant", "", calls=(ToolCall("a1", "weather", '{"city": "Köln"}'),))
     request = asked(USER, turn, Message("tool", "Rain", call_id="a1"))
-    text = tokenizer.decode(chat.render(tokenizer, request).tokens)
+    text = tokenizer.decode(chat_prompt.render(tokenizer, request).tokens)
     assert all(part in text for part in ('"name": "clock"', "Köln", "Rain", "weather"))
-    assert boundaries(tokenizer, request, chat.render(tokenizer, request).tokens)[0] >= len(ids(tokenizer, TOOLS[0]))
+    assert boundaries(tokenizer, request, chat_prompt.render(tokenizer, request).tokens)[0] >= len(ids(tokenizer, TOOLS[0]))
 
 
 def test_broken_arguments_of_earlier_calls_are_rendered():
     tokenizer = tokenizer_of("qwen3")
     for arguments, shown in (('{"city": ', '{"input": "{\\"city\\": "}'), ("[1]", '{"input": [1]}')):
         turn = Message("assistant", "", calls=(ToolCall("a1", "weather", arguments),))
-        assert shown in tokenizer.decode(chat.render(tokenizer, asked(USER, turn, Message("tool", "", call_id="a1"))).tokens)
+        assert shown in tokenizer.decode(chat_prompt.render(tokenizer, asked(USER, turn, Message("tool", "", call_id="a1"))).tokens)
 
 
 @pytest.mark.parametrize(
@@ -191,14 +192,14 @@ def test_broken_arguments_of_earlier_calls_are_rendered():
 )
 def test_a_template_without_tools_refuses_them(request_):
     with pytest.raises(UserError, match="can't call tools") as error:
-        chat.render(made("think", QWEN3), request_)
+        chat_prompt.render(made("think", QWEN3), request_)
     assert error.value.text.code == "takes_no_tools"
 
 
 @pytest.mark.parametrize("tool", ["", "[]", "{}", '{"function": {"name": 1}}', "[" * 100_000])
 def test_broken_tools_are_refused(tool):
     with pytest.raises(UserError, match="has no name or isn't valid JSON"):
-        chat.render(tokenizer_of("qwen3"), GenerationRequest((USER,), tools=(tool,)))
+        chat_prompt.render(tokenizer_of("qwen3"), GenerationRequest((USER,), tools=(tool,)))
 
 
 def test_parallel_calls_are_rendered_one_by_one_if_the_template_accepts_only_those():
@@ -208,7 +209,7 @@ def test_parallel_calls_are_rendered_one_by_one_if_the_template_accepts_only_tho
     template += "{% endfor %}{% if tools %}<|python_tag|>{% endif %}"
     calls = tuple(ToolCall(name, name, "{}") for name in ("a", "b"))
     results = Message("tool", "B", call_id="b"), Message("tool", "A", call_id="a")
-    tokens = chat.template(made("none", template), (USER, Message("assistant", "Hm", calls=calls), *results, USER))
+    tokens = chat_prompt.template(made("none", template), (USER, Message("assistant", "Hm", calls=calls), *results, USER))
     assert made("none", template).decode(tokens) == "user:Hi;assistant:Hma;tool:A;assistant:b;tool:B;user:Hi;"
 
 
@@ -229,7 +230,7 @@ def test_a_complete_reply_with_calls_ends_because_of_them(demo, monkeypatch, max
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_the_first_call_ends_a_reply_that_allows_only_one(family, size):
     tokens = reply_with_calls(family)
-    reply, events = ReplyText(tokenizer_of(family), chat.RenderedPrompt([], [], []), (), TOOLS, one_call=True), []
+    reply, events = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), (), TOOLS, one_call=True), []
     for at in range(0, len(tokens), size):
         block = tokens[at : at + size]
         events += [] if reply.ended else reply.add(block, ["drafter"] * len(block))
@@ -268,11 +269,11 @@ def test_all_calls_reach_a_template_that_renders_one_per_turn():
     calls = tuple(ToolCall(name, name, "{}") for name in ("a", "b"))
     results = Message("tool", "Ann", call_id="a"), Message("tool", "Ben", call_id="b")
     request = asked(USER, Message("assistant", "Let me see.", "Hm.", calls), *results)
-    text = tokenizer_of("gpt_oss").decode(chat.render(tokenizer_of("gpt_oss"), request).tokens)
+    text = tokenizer_of("gpt_oss").decode(chat_prompt.render(tokenizer_of("gpt_oss"), request).tokens)
     order = [text.index(part) for part in ("to=functions.a<", ">Ann<", "to=functions.b<", ">Ben<")]
     assert order == sorted(order)
 
 
 def test_broken_tools_are_refused_with_raw_tokens_too():
     with pytest.raises(UserError, match="isn't valid JSON"):
-        chat.render(tokenizer_of("qwen3"), GenerationRequest(prompt_tokens=(1,), tools=("{",)))
+        chat_prompt.render(tokenizer_of("qwen3"), GenerationRequest(prompt_tokens=(1,), tools=("{",)))

@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.decoding.grammar import reply_grammar
+from mlx_engine.formats import schemas
+from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.server.body import read_json
 from mlx_engine.server.openai_tools import OfferedTools, schema_of
-from mlx_engine.tools import schemas
 from tests.mlx_engine.made_tokenizers import QWEN3, made
 
 

@@ -9,7 +9,7 @@ from math import lcm
 from typing import Any
 
 from mlx_engine.contract import exact_json
-from mlx_engine.tools.calls import resolved
+from mlx_engine.formats.calls import resolved
 
 log = logging.getLogger(__name__)
 

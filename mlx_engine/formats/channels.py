@@ -15,7 +15,7 @@ from typing import Literal
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.events import Channel
-from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat
+from mlx_engine.formats.calls import HARMONY, LLAMA, CallFormat
 
 Marker = tuple[int, ...]
 Section = Literal["answer", "thinking", "header"]

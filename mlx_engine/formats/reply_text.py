@@ -6,13 +6,13 @@ from itertools import repeat
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import ChannelParser, call_format, markers_of
-from mlx_engine.chat import RenderedPrompt
 from mlx_engine.contract.events import Channel, Commit, PositionLogprobs, Source
 from mlx_engine.contract.requests import ToolCall
-from mlx_engine.decoding.logprobs import RowLogprobs
-from mlx_engine.token_texts import TokenTexts
-from mlx_engine.tools.calls import CallReader, TextPart, last_calls, overlap, readable
+from mlx_engine.formats.calls import CallReader, TextPart, last_calls, overlap, readable
+from mlx_engine.formats.channels import ChannelParser, call_format, markers_of
+from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.formats.logprobs import RowLogprobs
+from mlx_engine.formats.token_texts import TokenTexts
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 _KNOWN = 8  # tokens of a raw prompt that are decoded before the reply

@@ -11,9 +11,9 @@ from typing import Any
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_tokenizer
 
-from mlx_engine import chat
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_bounded
+from mlx_engine.formats import chat_prompt
 from mlx_engine.models.files.chat_template import processor_template
 from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS
 
@@ -59,7 +59,7 @@ def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
     if max(map(len, tokenizer.get_vocab()), default=0) > _LONGEST_TOKEN:
         raise ValueError("A token is too long.")
     tokenizer.decode(tokenizer.encode("a"))
-    chat.can_think(tokenizer)  # looks up tokens
+    chat_prompt.can_think(tokenizer)  # looks up tokens
     return tokenizer
 
 

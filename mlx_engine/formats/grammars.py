@@ -11,9 +11,9 @@ from typing import Any
 
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.tools import schemas
-from mlx_engine.tools.calls import HARMONY, LLAMA, CallFormat, resolved
-from mlx_engine.tools.schemas import BadSchema
+from mlx_engine.formats import schemas
+from mlx_engine.formats.calls import HARMONY, LLAMA, CallFormat, resolved
+from mlx_engine.formats.schemas import BadSchema
 
 _MAX_LENGTH = 1 << 18  # characters of all schemas of a request
 _OPTIONS = {"whitespace_pattern": r"( |\n[ \t]{0,20})"}  # models may write whitespace forever

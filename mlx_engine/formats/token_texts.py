@@ -6,7 +6,7 @@ from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, SPMStreamingDetokeni
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
-from mlx_engine.decoding.logprobs import RowLogprobs
+from mlx_engine.formats.logprobs import RowLogprobs
 
 
 class TokenTexts:

@@ -25,8 +25,8 @@ from weakref import WeakKeyDictionary
 
 from transformers.utils import chat_template_utils
 
-from mlx_engine import template_child
 from mlx_engine.contract.errors import UserError
+from mlx_engine.formats import template_child
 
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
 MEMORY = 1 << 30  # bytes of the child

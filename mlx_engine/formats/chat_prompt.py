@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
-from mlx_engine.known_prompts import known_prompts
+from mlx_engine.formats.calls import HARMONY
+from mlx_engine.formats.channels import call_format, markers_of, template_reads, tokens_opening
+from mlx_engine.formats.known_prompts import known_prompts
+from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
-from mlx_engine.template_sandbox import RenderingCancelled, on_thread
-from mlx_engine.tools.calls import HARMONY
 
 _INSTRUCTION = "later"
 _CHARACTERS_PER_TOKEN = 8  # more than nearly any text has

@@ -20,11 +20,11 @@ import mlx.core as mx
 import numpy as np
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.tools.grammars import ReplyRules, reply_rules
-from mlx_engine.tools.schemas import BadSchema
+from mlx_engine.formats.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
+from mlx_engine.formats.grammars import ReplyRules, reply_rules
+from mlx_engine.formats.schemas import BadSchema
 
 _LIMITS: dict[str, Any] = {  # bounds on the time of a step, and on memory
     "max_items_in_row": 2_000,

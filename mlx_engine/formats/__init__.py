@@ -1,0 +1,1 @@
+"""How a family writes prompts, thinking, tool calls and answers."""
