@@ -19,7 +19,7 @@ from mlx_engine.host import local_engine
 from mlx_engine.models.library.pair import demo_pair
 
 if TYPE_CHECKING:
-    from mlx_engine.tuning.self_check import CheckResult
+    from mlx_engine.calibration.self_check import CheckResult
 
 TOKENS = 64
 TIMEOUT_S = 120
@@ -53,7 +53,7 @@ def _checks(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckRes
     from mlx_engine.hardware import blas
 
     blas.prepare()
-    from mlx_engine.tuning.self_check import check_device, check_kernels
+    from mlx_engine.calibration.self_check import check_device, check_kernels
 
     yield "device", check_device
     yield "kernels", check_kernels
@@ -64,7 +64,7 @@ def _checks(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckRes
 
 def _run(name: str, check: Callable[[], Iterator["CheckResult"]]) -> Iterator["CheckResult"]:
     """Yield the results of a check. An exception is a failure."""
-    from mlx_engine.tuning.self_check import CheckResult
+    from mlx_engine.calibration.self_check import CheckResult
 
     try:
         yield from check()
@@ -74,9 +74,9 @@ def _run(name: str, check: Callable[[], Iterator["CheckResult"]]) -> Iterator["C
 
 def _check_replies() -> Iterator["CheckResult"]:
     """Compare greedy replies of the demo pair: plain, DFlash, and queued rounds."""
+    from mlx_engine.calibration.self_check import CheckResult
     from mlx_engine.decoding import costs
     from mlx_engine.hardware import device
-    from mlx_engine.tuning.self_check import CheckResult
 
     engine: Any = local_engine()
     *_, pair = engine.load(*demo_pair())
@@ -121,7 +121,7 @@ def _check_window() -> Iterator["CheckResult"]:
 
     from app.application import Slipstream
     from app.data_paths import DataPaths
-    from mlx_engine.tuning.self_check import CheckResult
+    from mlx_engine.calibration.self_check import CheckResult
 
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)

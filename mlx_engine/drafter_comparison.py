@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
+from mlx_engine.calibration.calibration import calibrate
 from mlx_engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
@@ -28,7 +29,6 @@ from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.tuning.calibration import calibrate
 
 _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import mlx.core as mx
 
+from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.comparison import compare
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
@@ -52,7 +53,6 @@ from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.target_model import TargetModel, read_target
 from mlx_engine.training.tune import tune
-from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _CHECKING = EngineText.of("checking_files", "Checking files")
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")

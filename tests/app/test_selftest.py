@@ -11,10 +11,10 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import kernels
+from mlx_engine.calibration import self_check
+from mlx_engine.calibration.self_check import CheckResult
 from mlx_engine.hardware import device
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
-from mlx_engine.tuning import self_check
-from mlx_engine.tuning.self_check import CheckResult
 from tests.metal_emulator import metal_kernel
 from tests.packaging import ROOT
 

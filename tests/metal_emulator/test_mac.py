@@ -12,7 +12,7 @@ from macholib.mach_o import CPU_TYPE_NAMES
 from macholib.MachO import MachO
 from macholib.SymbolTable import SymbolTable
 
-from mlx_engine.tuning import self_check
+from mlx_engine.calibration import self_check
 from tests.metal_emulator import compiler, kernel, metal_kernel
 from tests.metal_emulator.compiler import Compiler
 from tests.packaging import ROOT

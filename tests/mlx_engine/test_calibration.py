@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
+from mlx_engine.calibration import calibration, saved_calibration
+from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Calibrated, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate
@@ -17,8 +19,6 @@ from mlx_engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.targets import rotating
-from mlx_engine.tuning import calibration, saved
-from mlx_engine.tuning.pass_timer import PassTimer
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -28,7 +28,7 @@ PROMPT = (73, 122, 51, 37, 73, 117, 82, 108)
 
 @pytest.fixture
 def cache_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(saved_calibration.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -189,7 +189,7 @@ def test_a_table_of_another_pair_or_with_invalid_values_is_not_used(cache_folder
 
 def test_a_read_only_folder_is_not_an_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
+    monkeypatch.setattr(saved_calibration.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
     found = list(loaded(*PAIR).run(Calibrate()))[-1]
     assert isinstance(found, Calibrated) and not found.saved
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from mlx_engine.calibration import calibration, kernel_selection, saved_calibration
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.decoding import queued_rounds
@@ -12,7 +13,6 @@ from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.tuning import calibration, kernel_selection, saved
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -25,7 +25,7 @@ SELECTED = KernelsSelected((USED, UNUSED), (256, 6144), saved=True)
 @pytest.fixture
 def chosen(tmp_path, monkeypatch):
     """Rows of every block that the kernel selected on this machine is called with."""
-    monkeypatch.setattr(saved, "folder", lambda kind: tmp_path / kind)
+    monkeypatch.setattr(saved_calibration, "folder", lambda kind: tmp_path / kind)
     kernel_selection.save(loaded(*PAIR).pair, SELECTED)
     asked: list[int] = []
 

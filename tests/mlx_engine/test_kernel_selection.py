@@ -13,12 +13,12 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import cli, engine
+from mlx_engine.calibration import kernel_selection, kernel_trials, saved_calibration, self_check
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
 from mlx_engine.kernels.operations import KERNELS, PLAIN
-from mlx_engine.tuning import kernel_selection, kernel_trials, saved, self_check
 from tests.metal_emulator import metal_kernel
 
 FOUND = KernelsSelected(
@@ -288,7 +288,7 @@ def test_single_rows_are_left_to_mlx_in_half_precision(tiny, dtype, rows) -> Non
 @pytest.fixture
 def with_metal(tmp_path, monkeypatch):
     """A machine that seems to have Metal, and trials of which one kernel wins."""
-    monkeypatch.setattr(saved, "folder", lambda kind: tmp_path / kind)
+    monkeypatch.setattr(saved_calibration, "folder", lambda kind: tmp_path / kind)
     monkeypatch.setattr(kernel_selection, "available", lambda: True)
     monkeypatch.setattr(kernel_selection, "PairTrials", lambda pair: SimulatedMac(M4_PRO, {"kv_injection": always(0.1)}))
     monkeypatch.setattr(
@@ -348,7 +348,7 @@ def test_a_selection_needs_metal(demo) -> None:
 
 
 def test_evidence_is_saved_for_the_pair_and_damaged_files_are_ignored(tiny, demo, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(saved, "folder", lambda kind: tmp_path / kind)
+    monkeypatch.setattr(saved_calibration, "folder", lambda kind: tmp_path / kind)
     assert kernel_selection.known(tiny.pair) is None
     assert kernel_selection.save(tiny.pair, FOUND)
     assert kernel_selection.known(tiny.pair) == FOUND
@@ -392,7 +392,7 @@ def test_a_selection_depends_on_every_kernel_source_on_mlx_and_on_the_system(tin
     assert {f"{name}.{kind}" for name in KERNELS for kind in ("metal", "py")} <= {path.name for path in files}
     copies = [Path(shutil.copy(path, tmp_path)) for path in files]
     monkeypatch.setattr(kernel_selection, "kernel_files", lambda: copies)
-    monkeypatch.setattr(saved, "folder", lambda kind: tmp_path / "saved")
+    monkeypatch.setattr(saved_calibration, "folder", lambda kind: tmp_path / "saved")
     assert kernel_selection.save(tiny.pair, FOUND) and kernel_selection.known(tiny.pair) == FOUND
     for copy in copies:
         text = copy.read_text()
@@ -401,7 +401,7 @@ def test_a_selection_depends_on_every_kernel_source_on_mlx_and_on_the_system(tin
         copy.write_text(text)
     assert kernel_selection.known(tiny.pair) == FOUND
     with monkeypatch.context() as patch:
-        patch.setattr(saved, "version", lambda name: "99.0.0")
+        patch.setattr(saved_calibration, "version", lambda name: "99.0.0")
         assert kernel_selection.known(tiny.pair) is None
     monkeypatch.setattr(kernel_selection.platform, "release", lambda: "99.0.0")
     assert kernel_selection.known(tiny.pair) is None

@@ -8,11 +8,11 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import comparison, loading, target_model
+from mlx_engine.calibration import calibration, roofline
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.contract.requests import Calibrate, CompareRequest, MeasureMachine
 from mlx_engine.engine import Engine
-from mlx_engine.tuning import calibration, roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 

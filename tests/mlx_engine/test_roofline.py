@@ -12,6 +12,7 @@ import pytest
 from mlx_lm.models.switch_layers import SwitchLinear
 
 from mlx_engine.bench.speed import roofline_table
+from mlx_engine.calibration import roofline
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
@@ -19,7 +20,6 @@ from mlx_engine.contract.requests import MeasureMachine
 from mlx_engine.engine import Engine
 from mlx_engine.hardware import machine
 from mlx_engine.targets.weights import Weights
-from mlx_engine.tuning import roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.tiny_families import FAMILIES, save, save_drafter, text

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.calibration.calibration import table_of
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.decoding.width import (
@@ -23,7 +24,6 @@ from mlx_engine.decoding.width import (
     WidthChoice,
 )
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.tuning.calibration import table_of
 from tests.benchmarks.simulation import LONG_CHAT, MACHINES, TEXTS, Machine, Text, decode, depths, run
 
 TABLE = CostTable((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)

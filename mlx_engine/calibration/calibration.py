@@ -10,14 +10,14 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.calibration import saved_calibration
+from mlx_engine.calibration.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Calibrated, TuningProgress
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory
 from mlx_engine.loading import LoadedPair
-from mlx_engine.tuning import saved
-from mlx_engine.tuning.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 
 _DEPTHS = (128, 2048, 8192)  # cached tokens
 _WIDTHS = (2, 4, 8, 16)
@@ -121,7 +121,7 @@ def _quartile(seconds: list[float]) -> float:
 
 def known(pair: LoadedPair) -> CostTable | None:
     """Return the table saved for this pair, machine, backend, and MLX, or None."""
-    table = saved.read("calibration", _identity(pair))
+    table = saved_calibration.read("calibration", _identity(pair))
     try:
         return CostTable(
             tuple(map(int, table["depths"])),
@@ -138,7 +138,7 @@ def known(pair: LoadedPair) -> CostTable | None:
 
 def save(pair: LoadedPair, table: CostTable) -> bool:
     """Save a table for later starts; return False if the folder isn't writable."""
-    return saved.write("calibration", _identity(pair), asdict(table))
+    return saved_calibration.write("calibration", _identity(pair), asdict(table))
 
 
 def _positive(values: list[float]) -> tuple[float, ...]:
@@ -149,7 +149,7 @@ def _positive(values: list[float]) -> tuple[float, ...]:
 
 def _identity(pair: LoadedPair) -> dict[str, Any]:
     backend = blas.prepare()
-    return saved.identity(pair) | {
+    return saved_calibration.identity(pair) | {
         "format": _FORMAT,
         "block": pair.info.block_size,
         "backend": [backend.name, backend.threads],

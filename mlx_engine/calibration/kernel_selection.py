@@ -12,6 +12,8 @@ import mlx.core as mx
 
 import metal
 from mlx_engine import kernels
+from mlx_engine.calibration import calibration, saved_calibration
+from mlx_engine.calibration.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Compare, CompareResult, Failed, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
@@ -20,8 +22,6 @@ from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
-from mlx_engine.tuning import calibration, saved
-from mlx_engine.tuning.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
 from mlx_engine.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
@@ -150,7 +150,7 @@ def _warm(pair: LoadedPair) -> None:
 def known(pair: LoadedPair) -> KernelsSelected | None:
     """Return the saved evidence for this pair, machine, and software, or None."""
     try:
-        data = saved.read("kernels", _identity(pair))
+        data = saved_calibration.read("kernels", _identity(pair))
         trials = tuple(_trial(each) for each in data["trials"])
         return KernelsSelected(trials, tuple(map(int, data["depths"])), int(data["switch"]), saved=True)
     except (ValueError, KeyError, TypeError):
@@ -167,7 +167,7 @@ def _trial(data: dict[str, Any]) -> KernelTrial:
 
 def save(pair: LoadedPair, found: KernelsSelected) -> bool:
     """Save evidence for later starts; return False if the folder isn't writable."""
-    return saved.write("kernels", _identity(pair), asdict(found))
+    return saved_calibration.write("kernels", _identity(pair), asdict(found))
 
 
 def kernel_files() -> list[Path]:
@@ -180,4 +180,8 @@ def _identity(pair: LoadedPair) -> dict[str, Any]:
     for path in kernel_files():
         sources.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     # `system`, because it includes Metal's compiler
-    return saved.identity(pair) | {"format": _FORMAT, "system": platform.release(), "kernel_sources": sources.hexdigest()}
+    return saved_calibration.identity(pair) | {
+        "format": _FORMAT,
+        "system": platform.release(),
+        "kernel_sources": sources.hexdigest(),
+    }

@@ -13,6 +13,8 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.calibration import self_check
+from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
@@ -21,8 +23,6 @@ from mlx_engine.hardware import memory
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
-from mlx_engine.tuning import self_check
-from mlx_engine.tuning.pass_timer import PassTimer
 
 _DEPTHS = (256, 6144)  # cached tokens
 _DRIFT = 256  # tokens that passes may add to a depth

@@ -20,6 +20,7 @@ from typing import Literal
 import mlx.core as mx
 import mlx.nn as nn
 
+from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
@@ -28,7 +29,6 @@ from mlx_engine.hardware import blas, machine, memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.targets.target import Caches
 from mlx_engine.targets.weights import config_value, element_count
-from mlx_engine.tuning.pass_timer import PassTimer
 
 _STREAM_BYTES = 512 << 20  # far larger than any processor cache
 _LONG_ENOUGH_S = 0.1  # seconds of a product that reaches the full rate

@@ -49,7 +49,7 @@ def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
         if build is mx.fast.metal_kernel and not mx.metal.is_available():
             yield CheckResult(name, "skipped", "Metal isn't available; the reference is used")
         elif name not in _CASES:
-            yield CheckResult(name, "fail", "not tested; add a case to mlx_engine/tuning/self_check.py")
+            yield CheckResult(name, "fail", "not tested; add a case to mlx_engine/calibration/self_check.py")
         else:
             wrong = _difference(name, build)
             yield CheckResult(name, "fail" if wrong else "ok", wrong or "matches its reference")

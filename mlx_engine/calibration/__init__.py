@@ -1,0 +1,1 @@
+"""Measuring this machine, to choose kernels and widths."""

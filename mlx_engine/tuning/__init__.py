@@ -1,1 +1,0 @@
-"""Training a drafter further on the user's own replies."""
