@@ -52,7 +52,7 @@ from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.prefix.store import PrefixStore
 from mlx_engine.target_model import TargetModel, read_target
-from mlx_engine.training.tune import tune
+from mlx_engine.tuning.tuner import tune
 
 _CHECKING = EngineText.of("checking_files", "Checking files")
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")

@@ -13,7 +13,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
-from mlx_engine.drafters import adapter
+from mlx_engine.drafters import lora
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
@@ -200,7 +200,7 @@ def load(
             tensors = read_tensors(drafter_folder)
             if tuned and (file := adapter_path(drafter_folder, target_folder)).exists():
                 try:
-                    adapter.merge(tensors, file, drafter_folder, target_folder, read_drafter.stored)
+                    lora.merge(tensors, file, drafter_folder, target_folder, read_drafter.stored)
                     is_tuned = True
                 except UserError as error:
                     why_not_tuned = error.text

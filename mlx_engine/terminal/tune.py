@@ -29,7 +29,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
     general = read_prompts(given.general) if given.general else general_prompts(given.target is None)
     if given.new:
-        from mlx_engine.training import fresh  # imports MLX, before which the BLAS is chosen
+        from mlx_engine.tuning import fresh  # imports MLX, before which the BLAS is chosen
 
         fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed, given.mlp)
         given.drafter = given.new

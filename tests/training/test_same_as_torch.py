@@ -8,9 +8,9 @@ import pytest
 
 from mlx_engine.drafters.tensors import read
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.training import loop
-from mlx_engine.training.blocks import DECAY, Batch, BlockModel
-from mlx_engine.training.loop import Trainer, TrainingPlan
+from mlx_engine.tuning import training_loop
+from mlx_engine.tuning.block_model import DECAY, Batch, BlockModel
+from mlx_engine.tuning.training_loop import Trainer, TrainingPlan
 from tests.mlx_engine.conftest import loaded
 
 torch = pytest.importorskip("torch")
@@ -53,7 +53,7 @@ def test_muon_takes_the_steps_of_the_script(monkeypatch, tmp_path):
     plan = TrainingPlan(steps=steps, replies=1, anchors=1, rate=3e-3, muon=0.02, rank=0, seed=0)
     model = SimpleNamespace(config=SimpleNamespace(block_size=16))
     trainer = Trainer(model, plan, {name: mx.array(weight) for name, weight in first.items()}, tmp_path / "state.safetensors")
-    monkeypatch.setattr(loop, "batches", lambda *_: ())
+    monkeypatch.setattr(training_loop, "batches", lambda *_: ())
     monkeypatch.setattr(
         trainer, "_gradient", lambda _: (0.0, {name: mx.array(slope) for name, slope in slopes[trainer.step].items()})
     )

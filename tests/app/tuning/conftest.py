@@ -11,7 +11,7 @@ from app.conversations.store import Store
 from mlx_engine.hardware import machine
 from mlx_engine.models.files import tuning_files
 from tests.app.test_store import chat_of, save
-from tests.mlx_engine.training.test_tune import copied
+from tests.mlx_engine.tuning.test_tune import copied
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.loading import LoadedPair
-from mlx_engine.training.blocks import DECAY, Batch
+from mlx_engine.tuning.block_model import DECAY, Batch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur

@@ -10,11 +10,11 @@ import mlx.core as mx
 import mlx.optimizers as optimizers
 import numpy as np
 
-from mlx_engine.drafters.adapter import LOW_RANK
+from mlx_engine.drafters.lora import LOW_RANK
 from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.models.configs.drafter_config import DrafterConfig
-from mlx_engine.training.blocks import Batch, BlockModel, Trained, matrices, vectors
-from mlx_engine.training.replies import TargetReply, batches
+from mlx_engine.tuning.block_model import Batch, BlockModel, Trained, matrices, vectors
+from mlx_engine.tuning.recorded_replies import TargetReply, batches
 
 SAVE_EVERY = 20  # steps
 _WARM_UP = 40  # steps

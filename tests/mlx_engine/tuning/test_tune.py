@@ -20,8 +20,9 @@ from mlx_engine.engine import Engine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import read_record
-from mlx_engine.training import fresh, loop, replies, tune
-from mlx_engine.training.blocks import DECAY
+from mlx_engine.tuning import fresh, training_loop, tuner
+from mlx_engine.tuning import recorded_replies as replies
+from mlx_engine.tuning.block_model import DECAY
 from tests.mlx_engine.conftest import GOLDEN
 
 PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(12))
@@ -32,9 +33,9 @@ REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=24)
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
-    monkeypatch.setattr(tune, "_TUNING", replace(tune._TUNING, replies=2, anchors=4))
-    monkeypatch.setattr(tune, "_STRENGTHS", (1.0, 0.5))
-    monkeypatch.setattr(tune, "_FROM_SCRATCH", replace(tune._FROM_SCRATCH, replies=4, anchors=4))
+    monkeypatch.setattr(tuner, "_TUNING", replace(tuner._TUNING, replies=2, anchors=4))
+    monkeypatch.setattr(tuner, "_STRENGTHS", (1.0, 0.5))
+    monkeypatch.setattr(tuner, "_FROM_SCRATCH", replace(tuner._FROM_SCRATCH, replies=4, anchors=4))
     return tmp_path / "cache" / "tuning"
 
 
@@ -76,7 +77,7 @@ def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, 
     fractions = [event.fraction for event in progress]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] < 1
     assert result.replies == 12 and result.before >= 1 and result.general_before >= 1
-    assert result.kept == tune.is_better(result.before, result.after, result.general_before, result.general_after)
+    assert result.kept == tuner.is_better(result.before, result.after, result.general_before, result.general_after)
     assert list(cache.iterdir()) == []
     assert list(folders[1].glob("tuned-*")) == ([Path(result.file)] if result.kept else [])
 
@@ -91,7 +92,7 @@ def test_a_cancel_after_the_result_leaves_nothing(engine, cache):
 
 
 def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
-    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     result = run(engine, REQUEST)[-1]
     record = read_record(Path(result.file))
     measured = (result.before, result.after, result.general_before, result.general_after)
@@ -102,7 +103,7 @@ def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folde
 
 
 def test_a_slower_drafter_is_not_kept(engine, folders, monkeypatch):
-    monkeypatch.setattr(tune, "is_better", lambda *_: False)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: False)
     result = run(engine, REQUEST)[-1]
     assert not result.kept and result.file == "" and not list(folders[1].glob("tuned-*"))
 
@@ -111,18 +112,20 @@ def test_a_slower_drafter_is_not_kept(engine, folders, monkeypatch):
 def test_it_is_kept_if_it_rises_on_own_prompts_and_falls_by_at_most_1_percent_on_general_ones(
     before, after, general, general_after
 ):
-    kept = tune.is_better(before, after, general, general_after)
+    kept = tuner.is_better(before, after, general, general_after)
     assert kept == (after > before and general_after >= 0.99 * general)
-    assert tune.is_better(before, before + 1, 0.0, 0.0)  # no general prompts
-    assert not kept or tune.is_better(before, after + 1, general, general_after + 1)
+    assert tuner.is_better(before, before + 1, 0.0, 0.0)  # no general prompts
+    assert not kept or tuner.is_better(before, after + 1, general, general_after + 1)
 
 
 def test_replies_are_learned_choose_the_strength_or_are_held_out(engine, monkeypatch):
     learned, chosen, measured = set[Path](), set[Path](), set[Path]()
-    draw, count = loop.batches, tune.rounds
-    monkeypatch.setattr(loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
-    monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
-    monkeypatch.setattr(tune, "best_strength", lambda *_: (chosen.update(measured), measured.clear(), 0.7)[2])
+    draw, count = training_loop.batches, tuner.rounds
+    monkeypatch.setattr(
+        training_loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1]
+    )
+    monkeypatch.setattr(tuner, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
+    monkeypatch.setattr(tuner, "best_strength", lambda *_: (chosen.update(measured), measured.clear(), 0.7)[2])
     run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6], epochs=30))  # repeated prompts count once
     assert (len(learned), len(chosen), len(measured)) == (12, 3, 5)
     assert not (learned & chosen or learned & measured or chosen & measured)
@@ -131,9 +134,9 @@ def test_replies_are_learned_choose_the_strength_or_are_held_out(engine, monkeyp
 speeds = st.floats(1, 16)
 
 
-@given(st.dictionaries(st.sampled_from(tune._STRENGTHS), st.tuples(speeds, speeds), min_size=1), speeds)
+@given(st.dictionaries(st.sampled_from(tuner._STRENGTHS), st.tuples(speeds, speeds), min_size=1), speeds)
 def test_the_strength_is_the_fastest_that_does_not_slow_down_general_prompts(found, least):
-    strength = tune.best_strength(found, least)
+    strength = tuner.best_strength(found, least)
     unharmed = [each for each in found if found[each][1] >= least]
     if unharmed:
         assert strength in unharmed and all(found[strength][0] >= found[each][0] for each in unharmed)
@@ -142,10 +145,10 @@ def test_the_strength_is_the_fastest_that_does_not_slow_down_general_prompts(fou
 
 
 def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
-    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     found = []
     for strength in (1.0, 0.4):
-        monkeypatch.setattr(tune, "best_strength", lambda *_, strength=strength: strength)
+        monkeypatch.setattr(tuner, "best_strength", lambda *_, strength=strength: strength)
         result = run(engine, TuneDrafter(PROMPTS[:10], epochs=0.5, max_tokens=16))[-1]
         found.append(mx.load(result.file))
         assert mx.any(found[-1]["fc.lora_b"] != 0).item()
@@ -155,7 +158,7 @@ def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
 
 @pytest.mark.parametrize("stop_after", [7, 32, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 24, 36))])
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
-    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     whole = run(engine, REQUEST)
     expected = mx.load(whole[-1].file)
     mx.eval(expected)
@@ -174,9 +177,11 @@ def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monk
 
 def test_a_chat_is_held_out_as_a_whole(engine, monkeypatch):
     learned, measured = set[Path](), set[Path]()
-    draw, count = loop.batches, tune.rounds
-    monkeypatch.setattr(loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1])
-    monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
+    draw, count = training_loop.batches, tuner.rounds
+    monkeypatch.setattr(
+        training_loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1]
+    )
+    monkeypatch.setattr(tuner, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
     chats = [(one[0], Message("assistant", "t3"), Message("user", f"t{turn + 50}")) for one in PROMPTS[:5] for turn in range(3)]
     run(engine, TuneDrafter((*PROMPTS[:5], *chats), epochs=30, max_tokens=24))
     assert len(learned) == 8 and len(measured) == 12 and not learned & measured  # two of five chats are held out, one chooses
@@ -236,15 +241,15 @@ def test_the_reason_is_shown_if_no_prompt_can_be_used(folders):
 @pytest.mark.parametrize("vocabulary", [2048, 151_936, 262_144])
 def test_the_logits_of_a_step_are_bounded(replies, block, vocabulary):
     config = parse(json.loads((GOLDEN / "e2e_qwen3" / "drafter" / "config.json").read_text()))
-    plan = replace(tune._FROM_SCRATCH, replies=replies, anchors=20)
-    plan = loop.fitting(plan, replace(config, block_size=block, vocab_size=vocabulary))
+    plan = replace(tuner._FROM_SCRATCH, replies=replies, anchors=20)
+    plan = training_loop.fitting(plan, replace(config, block_size=block, vocab_size=vocabulary))
     assert plan.replies >= 2 and plan.anchors >= 1
     assert plan.replies * plan.anchors * block * vocabulary <= 64_000_000
     assert vocabulary > 2048 or (plan.replies, plan.anchors) == (replies, 20)
 
 
 def test_damaged_files_of_a_run_are_made_again(engine, cache, monkeypatch):
-    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
+    monkeypatch.setattr(training_loop, "SAVE_EVERY", 1)
     run(engine, REQUEST, 25)
     (folder,) = cache.iterdir()
     for file in folder.iterdir():
@@ -254,7 +259,7 @@ def test_damaged_files_of_a_run_are_made_again(engine, cache, monkeypatch):
 
 def test_a_full_disk_is_an_error_that_keeps_the_replies(engine, cache, monkeypatch):
     run(engine, REQUEST, 5)
-    monkeypatch.setattr(tune, "_FREE", 1e18)
+    monkeypatch.setattr(tuner, "_FREE", 1e18)
     with pytest.raises(UserError, match="Free up space"):
         run(engine, REQUEST)
     assert len(list(cache.glob("*/*.safetensors"))) == 4
@@ -325,8 +330,8 @@ def test_counted_rounds_are_those_of_the_engine(tmp_path, tiny, temperature):
 def test_a_float16_pair_trains_in_bfloat16(tmp_path, tiny):
     reply = replies.save(tiny.pair, [5, 6, 7, 8, 9, 10], 2, tmp_path / "reply.safetensors")
     found = replies.batch([reply], 3, 8, frozenset(), np.random.default_rng(0))
-    half = tune._model(replace(tiny.pair, dtype=mx.float16), tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
-    whole = tune._model(tiny.pair, tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
+    half = tuner._model(replace(tiny.pair, dtype=mx.float16), tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
+    whole = tuner._model(tiny.pair, tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
     assert (half.dtype, whole.dtype) == (mx.bfloat16, mx.float32)
     assert half.loss({}, found).item() == pytest.approx(whole.loss({}, found).item(), rel=0.05)
 
@@ -357,7 +362,7 @@ def test_a_full_disk_leaves_a_new_drafter_as_it_was(tmp_path, monkeypatch):
             raise RuntimeError("No space left on device")
         save(file, *rest, **more)
 
-    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     monkeypatch.setattr(mx, "save_safetensors", full)
     with pytest.raises(UserError, match="No space left"):
         run(engine, TuneDrafter(PROMPTS, whole=True, epochs=1, max_tokens=24))

@@ -16,7 +16,7 @@ from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.training.blocks import matrices, vectors
+from mlx_engine.tuning.block_model import matrices, vectors
 
 _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those that add to the residual
 

@@ -25,8 +25,8 @@ from mlx_engine.models.tuning_needs import predict_needs
 from mlx_engine.terminal import tune_process
 from mlx_engine.terminal.tune import chosen_prompts
 from mlx_engine.terminal.tune_process import PausableHost
-from mlx_engine.training import loop, replies, tune
-from tests.mlx_engine.training.test_tune import PROMPTS, copied
+from mlx_engine.tuning import recorded_replies, training_loop, tuner
+from tests.mlx_engine.tuning.test_tune import PROMPTS, copied
 
 SAVED = list(PROMPTS)
 LATER = (Message("user", "t60 t61"),)
@@ -36,7 +36,7 @@ LATER = (Message("user", "t60 t61"),)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """A small pair, and short runs."""
     monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
-    monkeypatch.setattr(tune, "_TUNING", replace(tune._TUNING, replies=2, anchors=4))
+    monkeypatch.setattr(tuner, "_TUNING", replace(tuner._TUNING, replies=2, anchors=4))
     monkeypatch.setattr(tune_process, "general_prompts", lambda demo: [])
     monkeypatch.setattr(
         tune_process, "request", lambda given, prompts, general: TuneDrafter(tuple(prompts), (), epochs=1, max_tokens=8)
@@ -86,8 +86,8 @@ def test_a_pause_can_come_at_any_moment_as_a_signal_does():
 @given(st.integers(2, 32), st.integers(100, 300_000))
 def test_the_predicted_blocks_of_a_pass_are_those_of_training(block: int, vocabulary: int) -> None:
     config = SimpleNamespace(block_size=block, vocab_size=vocabulary)
-    plan = loop.fitting(tune._TUNING, config)  # type: ignore[arg-type]
-    assert tuning_needs._blocks(block * vocabulary) == min(plan.replies, replies._TOGETHER) * plan.anchors
+    plan = training_loop.fitting(tuner._TUNING, config)  # type: ignore[arg-type]
+    assert tuning_needs._blocks(block * vocabulary) == min(plan.replies, recorded_replies._TOGETHER) * plan.anchors
 
 
 def test_a_pause_before_the_start_loads_and_keeps_nothing(folders, engine):
@@ -100,9 +100,9 @@ def test_a_pause_before_the_start_loads_and_keeps_nothing(folders, engine):
 @pytest.mark.long
 def test_a_full_disk_ends_a_run_which_then_continues(folders, engine, monkeypatch):
     free = iter([10e9] * 4)
-    disk = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=next(free, 1e9)), rmtree=tune.shutil.rmtree)
+    disk = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=next(free, 1e9)), rmtree=tuner.shutil.rmtree)
     with monkeypatch.context() as patch:
-        patch.setattr(tune, "shutil", disk)
+        patch.setattr(tuner, "shutil", disk)
         with pytest.raises(UserError) as refused:
             list(tune_process.tune(PausableHost(engine), *folders, SAVED))
     assert refused.value.text.code == "no_disk_to_tune"

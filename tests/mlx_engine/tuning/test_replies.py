@@ -13,13 +13,13 @@ from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.engine import Engine
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.training import replies, tune
-from mlx_engine.training.blocks import Batch
-from mlx_engine.training.loop import Trainer, TrainingPlan
-from mlx_engine.training.replies import TargetReply
+from mlx_engine.tuning import recorded_replies, tuner
+from mlx_engine.tuning.block_model import Batch
+from mlx_engine.tuning.recorded_replies import TargetReply
+from mlx_engine.tuning.training_loop import Trainer, TrainingPlan
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.training.test_blocks import Case, blocks, model
-from tests.mlx_engine.training.test_tune import PROMPTS, copied, run
+from tests.mlx_engine.tuning.test_blocks import Case, blocks, model
+from tests.mlx_engine.tuning.test_tune import PROMPTS, copied, run
 
 GIVEN = TuneDrafter(tuple((*prompt, Message("assistant", "t5 t6 t8")) for prompt in PROMPTS), epochs=1)
 
@@ -34,13 +34,13 @@ def engine(tmp_path, monkeypatch) -> Engine:
 
 def test_given_replies_are_recorded_and_not_generated(engine, monkeypatch):
     monkeypatch.setattr(engine, "generate", lambda *_: pytest.fail("A given reply was generated."))
-    recorded, save = list[tuple[list[int], int]](), replies.save
+    recorded, save = list[tuple[list[int], int]](), recorded_replies.save
 
     def record(pair: object, tokens: list[int], start: int, file: object) -> object:
         recorded.append((tokens, start))
         return save(pair, tokens, start, file)
 
-    monkeypatch.setattr(replies, "save", record)
+    monkeypatch.setattr(recorded_replies, "save", record)
     run(engine, GIVEN)
     encode = engine.pair.tokenizer.encode
     prompts, reply = [encode(prompt[0].content) for prompt in PROMPTS], encode("t5 t6 t8", add_special_tokens=False)
@@ -48,10 +48,10 @@ def test_given_replies_are_recorded_and_not_generated(engine, monkeypatch):
 
 
 def test_the_number_of_held_out_chats_is_limited(engine, monkeypatch):
-    monkeypatch.setattr(tune, "_MOST_HELD_OUT", 2)
-    monkeypatch.setattr(tune, "_CHOOSING", (1, 1))  # no chat, because their replies would be measured too
-    measured, count = list[TargetReply](), tune.rounds
-    monkeypatch.setattr(tune, "rounds", lambda drafter, reply, *rest: (measured.append(reply), count(drafter, reply, *rest))[1])
+    monkeypatch.setattr(tuner, "_MOST_HELD_OUT", 2)
+    monkeypatch.setattr(tuner, "_CHOOSING", (1, 1))  # no chat, because their replies would be measured too
+    measured, count = list[TargetReply](), tuner.rounds
+    monkeypatch.setattr(tuner, "rounds", lambda drafter, reply, *rest: (measured.append(reply), count(drafter, reply, *rest))[1])
     run(engine, GIVEN)
     assert len({reply.file for reply in measured}) == 2  # not 3, every fourth of 12
 
@@ -59,7 +59,9 @@ def test_the_number_of_held_out_chats_is_limited(engine, monkeypatch):
 def test_a_given_reply_ends_as_the_chat_template_ends_it(tmp_path):
     pair = loaded(*demo_pair()).pair
     request = GenerationRequest((Message("user", "Hello!"),), continue_from="Hi.")
-    reply = replies.record(pair, lambda *_: pytest.fail("generated"), request, tmp_path / "reply.safetensors", threading.Event())
+    reply = recorded_replies.record(
+        pair, lambda *_: pytest.fail("generated"), request, tmp_path / "reply.safetensors", threading.Event()
+    )
     assert pair.tokenizer.decode(reply.tokens[reply.start :].tolist()) == "Hi.<|im_end|>"
     assert reply.features.shape[0] == len(reply.tokens) - 1
 
@@ -79,7 +81,7 @@ class FakeReply:
 @given(st.lists(st.tuples(st.integers(1, 150), st.integers(2, 90)), min_size=1, max_size=9), st.integers(1, 12))
 def test_each_reply_is_in_one_batch_with_those_closest_in_length(lengths, anchors):
     drawn = [FakeReply(np.full(start + count, i, np.int32), start) for i, (start, count) in enumerate(lengths)]
-    found = replies.batches(drawn, anchors, 4, frozenset(), np.random.default_rng(0))
+    found = recorded_replies.batches(drawn, anchors, 4, frozenset(), np.random.default_rng(0))
     rows = [[int(row[0, 0]) for row in np.array(part.blocks)] for part in found]
     assert sorted(i for row in rows for i in row) == list(range(len(drawn)))
     sizes = [len(drawn[i].tokens) for row in rows for i in row]

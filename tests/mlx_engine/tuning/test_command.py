@@ -15,9 +15,9 @@ from mlx_engine.contract.requests import Message, TuneDrafter
 from mlx_engine.models.files import tuning_files
 from mlx_engine.terminal import session
 from mlx_engine.terminal import tune as command
-from mlx_engine.training import tune
+from mlx_engine.tuning import tuner
 from tests.mlx_engine.conftest import GOLDEN
-from tests.mlx_engine.training.test_tune import copied
+from tests.mlx_engine.tuning.test_tune import copied
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def options(tmp_path, monkeypatch) -> list[str]:
 
 
 def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(tune, "is_better", lambda *_: True)
+    monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     assert main([*options, "--max-tokens", "16", "--epochs", "1", "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     drafter = tmp_path / "pair" / "drafter"

@@ -9,13 +9,13 @@ import pytest
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.drafters import adapter
+from mlx_engine.drafters import lora
 from mlx_engine.drafters.tensors import read
 from mlx_engine.engine import Engine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
-from mlx_engine.training.blocks import matrices
+from mlx_engine.tuning.block_model import matrices
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -36,7 +36,7 @@ def save(target: Path, drafter: Path, scale: float = 0.3) -> Path:
         tensors |= {f"{name}.lora_a": mx.random.normal((2, columns)), f"{name}.lora_b": scale * mx.random.normal((rows, 2))}
     record = AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-30", 2.0, 3.0, 4.0, 4.5)
     file = adapter_path(drafter, target)
-    adapter.save(file, tensors, record)
+    lora.save(file, tensors, record)
     return file
 
 
@@ -61,7 +61,7 @@ def test_merging_adds_the_product_of_both_matrices(pair):
     target, drafter = pair
     file = save(*pair)
     before, after, tensors = read(drafter), read(drafter), mx.load(str(file))
-    adapter.merge(after, file, drafter, target)
+    lora.merge(after, file, drafter, target)
     assert before.keys() == after.keys()
     for name in before:
         expected = before[name]
@@ -80,7 +80,7 @@ def test_a_quantized_drafter_stays_quantized():
     stored = parse(
         json.loads((GOLDEN / "e2e_qwen3" / "drafter" / "config.json").read_text()) | {"quantization": {"bits": 4, "group_size": 32}}
     )
-    changed = adapter.merged(published, {"fc.lora_a": a, "fc.lora_b": b}, stored.stored)
+    changed = lora.merged(published, {"fc.lora_a": a, "fc.lora_b": b}, stored.stored)
     expected = mx.quantize(mx.dequantize(packed, scales, biases, group_size=32, bits=4) + b @ a, group_size=32, bits=4)
     assert all(
         mx.array_equal(changed[f"fc.{part}"], array) for part, array in zip(("weight", "scales", "biases"), expected, strict=True)

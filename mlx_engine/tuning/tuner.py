@@ -21,19 +21,19 @@ from mlx_engine.contract.events import Generate, Tuned, TuningProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters import adapter
-from mlx_engine.drafters.adapter import LOW_RANK
+from mlx_engine.drafters import lora
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
+from mlx_engine.drafters.lora import LOW_RANK
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.hardware import memory
 from mlx_engine.loading import LoadedPair
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, digest, locked_run
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.training.blocks import BlockModel, Trained
-from mlx_engine.training.loop import Trainer, TrainingPlan, first_weights, fitting
-from mlx_engine.training.replies import UNUSABLE, TargetReply, load, record, rounds
+from mlx_engine.tuning.block_model import BlockModel, Trained
+from mlx_engine.tuning.recorded_replies import UNUSABLE, TargetReply, load, record, rounds
+from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, first_weights, fitting
 
 _HELD_OUT = 4  # every fourth chat, of the first ones
 _MOST_HELD_OUT = 200  # chats
@@ -217,7 +217,7 @@ class _Run:
         elif kept:
             checksums = weights_checksum(folder), weights_checksum(target)
             facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
-            adapter.save(output, trained, facts)
+            lora.save(output, trained, facts)
         count = len(own.learned) + len(own.choosing) + len(own.held_out)
         return Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
 
@@ -245,7 +245,7 @@ class _Run:
         if self.request.whole:
             tensors |= {published[name]: array.astype(tensors[published[name]].dtype) for name, array in trained.items()}
         else:
-            tensors |= adapter.merged(tensors, trained, self.pair.drafter.config.stored)
+            tensors |= lora.merged(tensors, trained, self.pair.drafter.config.stored)
         ends = self.pair.target.embed, self.pair.target.head
         return load_drafter(folder, self.pair.dtype, *ends, self.pair.drafter.bits, tensors=dict(tensors)), tensors
 

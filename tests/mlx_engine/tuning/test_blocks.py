@@ -9,7 +9,7 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.models.configs.drafter_config import parse
-from mlx_engine.training.blocks import Batch, BlockModel, matrices, vectors
+from mlx_engine.tuning.block_model import Batch, BlockModel, matrices, vectors
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_cases import Case
 

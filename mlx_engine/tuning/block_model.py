@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.adapter import LOW_RANK
+from mlx_engine.drafters.lora import LOW_RANK
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors

@@ -1,1 +1,0 @@
-"""Training of a drafter for a target."""
