@@ -18,7 +18,7 @@ from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware import memory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 
 _TYPICAL_LOGIT = 16.0
 _FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS

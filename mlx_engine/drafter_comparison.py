@@ -26,7 +26,7 @@ from mlx_engine.contract.events import (
 )
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
 from mlx_engine.hardware import memory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 

@@ -39,7 +39,8 @@ from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.hardware import machine, memory
-from mlx_engine.loading import LoadedPair, check, load
+from mlx_engine.loading.loaded_pair import LoadedPair, check, load
+from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import delete_runs
@@ -49,9 +50,8 @@ from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds
 from mlx_engine.prefix.fingerprint import fingerprint
+from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.prefix.snapshots import Snapshots
-from mlx_engine.prefix.store import PrefixStore
-from mlx_engine.target_model import TargetModel, read_target
 from mlx_engine.tuning.tuner import tune
 
 _CHECKING = EngineText.of("checking_files", "Checking files")

@@ -29,7 +29,7 @@ from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.hardware import device
 from mlx_engine.hardware.memory import ReplyMemory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots

@@ -16,7 +16,7 @@ from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
-from mlx_engine.prefix.store import default_folder
+from mlx_engine.prefix.part_store import default_folder
 
 _FOLDER = "prompt_folder"  # key in the settings file
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses

@@ -17,7 +17,7 @@ from mlx_engine.contract.events import Calibrated, TuningProgress
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 
 _DEPTHS = (128, 2048, 8192)  # cached tokens
 _WIDTHS = (2, 4, 8, 16)

@@ -21,8 +21,8 @@ from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mess
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
-from mlx_engine.loading import LoadedPair
-from mlx_engine.warmup import warm
+from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.loading.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
 _NO_MEMORY = EngineText.of(

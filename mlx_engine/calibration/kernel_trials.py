@@ -22,7 +22,7 @@ from mlx_engine.decoding.acceptance import tokens_by_width
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 
 _DEPTHS = (256, 6144)  # cached tokens
 _DRIFT = 256  # tokens that passes may add to a depth

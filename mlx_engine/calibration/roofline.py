@@ -26,7 +26,7 @@ from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.decoding.prefill import CHUNK, prefill
 from mlx_engine.hardware import blas, machine, memory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.targets.target import Caches
 from mlx_engine.targets.weights import config_value, element_count
 

@@ -15,7 +15,7 @@ import platformdirs
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_json, write_json
 from mlx_engine.hardware.machine import machine_model
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 
 _VERSIONS = ("format", "mlx", "system", "kernel_sources")
 

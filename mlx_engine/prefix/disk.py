@@ -19,7 +19,7 @@ from mlx_engine.drafters.context import LayerContext
 from mlx_engine.hardware import memory
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.part import BLOCK, SavedPart
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 
 STATES_EVERY = 4096  # tokens of a long prompt between saved states
 _LEAST_GAIN = 32  # tokens worth reading

@@ -12,7 +12,7 @@ import mlx.core as mx
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.disk import DiskPrefixes
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.targets.target import Target
 
 MAX_BRANCHES = 32  # every prompt is compared with all of them

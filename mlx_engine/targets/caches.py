@@ -9,7 +9,7 @@ from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.hardware.device import DeviceSpan
 from mlx_engine.kernels.verify_attention import ROWS
-from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
+from mlx_engine.targets.cache_adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache

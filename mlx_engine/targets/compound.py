@@ -6,7 +6,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.hardware.device import DeviceSpan
-from mlx_engine.targets.adapter import CacheAdapter, fill_in_order
+from mlx_engine.targets.cache_adapter import CacheAdapter, fill_in_order
 
 
 class CompoundCache(CacheAdapter):

@@ -26,7 +26,7 @@ from mlx_lm.models.switch_layers import SwitchGLU, SwitchMLP
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.kernels import verify_attention, verify_matmul
-from mlx_engine.targets.adapter import CacheAdapter
+from mlx_engine.targets.cache_adapter import CacheAdapter
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
 from mlx_engine.targets.rotating import RotatingCache

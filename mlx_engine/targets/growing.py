@@ -16,7 +16,7 @@ import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
 from mlx_engine.hardware.device import DeviceSpan, write_rows
-from mlx_engine.targets.adapter import CacheAdapter, repeated
+from mlx_engine.targets.cache_adapter import CacheAdapter, repeated
 
 
 def _buffer(name: str) -> property:

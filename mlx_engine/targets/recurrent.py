@@ -15,7 +15,7 @@ import mlx.core as mx
 
 from mlx_engine.hardware.device import DeviceSpan
 from mlx_engine.kernels.gated_delta_replay import Tape
-from mlx_engine.targets.adapter import CacheAdapter
+from mlx_engine.targets.cache_adapter import CacheAdapter
 
 
 @dataclass(frozen=True)

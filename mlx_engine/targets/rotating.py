@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.hardware.device import DeviceSpan, write_rows
-from mlx_engine.targets.adapter import CacheAdapter, repeated
+from mlx_engine.targets.cache_adapter import CacheAdapter, repeated
 
 _STEP = 256  # spare rows of a new buffer
 

@@ -4,7 +4,7 @@ import argparse
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.fit import gigabytes
-from mlx_engine.prefix.store import PrefixStore, default_folder
+from mlx_engine.prefix.part_store import PrefixStore, default_folder
 from mlx_engine.terminal.console import print_json, say
 
 

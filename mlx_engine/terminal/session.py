@@ -12,7 +12,7 @@ from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePromp
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.models.library.installed import fastest_drafter
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.prefix.store import default_folder
+from mlx_engine.prefix.part_store import default_folder
 from mlx_engine.terminal.console import note, progress, shows_progress
 
 _NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")

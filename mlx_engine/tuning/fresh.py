@@ -9,10 +9,10 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine import loading
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.tensors import save_tensors
+from mlx_engine.loading import loaded_pair
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config
@@ -39,7 +39,7 @@ def create(
     Raises:
         UserError: the folder has other content or can't be written, or DFlash can't run with the target.
     """
-    loading.check(target, None)
+    loaded_pair.check(target, None)
     if problem := dflash_problem(read_config(target)):
         raise UserError.of(problem)
     config = _config(text_config(read_config(target)), layers, taps, block, mask_token)

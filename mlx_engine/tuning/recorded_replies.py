@@ -19,7 +19,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.tuning.block_model import DECAY, Batch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")

@@ -23,11 +23,11 @@ from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters import lora
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.lora import LOW_RANK
+from mlx_engine.drafters.registry import load as load_drafter
 from mlx_engine.drafters.tensors import plain_name, read, save_tensors
 from mlx_engine.hardware import memory
-from mlx_engine.loading import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, digest, locked_run
 from mlx_engine.models.library.pair import demo_pair

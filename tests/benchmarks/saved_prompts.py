@@ -30,7 +30,7 @@ from mlx_engine.contract.events import Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.prefix.disk import DiskPrefixes  # noqa: E402
-from mlx_engine.prefix.store import PrefixStore  # noqa: E402
+from mlx_engine.prefix.part_store import PrefixStore  # noqa: E402
 from tests.benchmarks import deep_pairs  # noqa: E402
 from tests.mlx_engine import saved_parts  # noqa: E402
 

@@ -11,7 +11,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.drafters.loading import load
+from mlx_engine.drafters.registry import load
 
 TOLERANCE = 1e-3
 _GREEDY = Chooser(Sampling(), 0)

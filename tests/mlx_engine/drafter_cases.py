@@ -8,7 +8,7 @@ import numpy as np
 
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import ProposalChooser
-from mlx_engine.drafters.loading import make
+from mlx_engine.drafters.registry import make
 from mlx_engine.models.configs.drafter_config import parse
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_reference import Reference

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mlx_engine.prefix import store as stores
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix import part_store as stores
+from mlx_engine.prefix.part_store import PrefixStore
 from tests.mlx_engine.saved_parts import ROOMY, save
 
 _CODE = str(Path(stores.__file__).parent)

@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
-from mlx_engine.prefix import store as stores
+from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.part import BLOCK, SavedPart
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 
 PAIR = "f" * 32
 ROOMY = 1 << 30

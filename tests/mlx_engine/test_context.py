@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.loading import load
+from mlx_engine.drafters.registry import load
 from mlx_engine.hardware.device import DevicePosition
 from tests.mlx_engine.conftest import GOLDEN
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter, largest
-from mlx_engine.drafters.loading import make
+from mlx_engine.drafters.registry import make
 from mlx_engine.models.configs.drafter_config import parse
 from tests.mlx_engine.drafter_cases import Case, Sharpened
 

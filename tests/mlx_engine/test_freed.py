@@ -17,7 +17,6 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading, target_model
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -37,6 +36,7 @@ from mlx_engine.engine import Engine
 from mlx_engine.formats import template_sandbox
 from mlx_engine.hardware import memory
 from mlx_engine.host import EngineHost, Job
+from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine.asking import tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.target_passes import before_each_pass
@@ -227,7 +227,7 @@ def load_full(client: Client, at: int) -> str:
             raise RuntimeError(FULL)
         check(*arguments)
 
-    for module in (target_model, loading):
+    for module in (target_model, loaded_pair):
         client.patch.setattr(module, "refuse_nonfinite", full)
     client.ask(UnloadPair())
     return ended(client.load(client.drafter))

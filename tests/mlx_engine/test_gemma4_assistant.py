@@ -15,7 +15,7 @@ from transformers.models.gemma4_unified_assistant.configuration_gemma4_unified_a
 from mlx_engine.contract.errors import UserError
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.drafters.gemma4_assistant import source_layers
-from mlx_engine.drafters.loading import load, tapped
+from mlx_engine.drafters.registry import load, tapped
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.target_config import pair_problem
 from mlx_engine.models.files.checkpoint import read_config

@@ -7,12 +7,13 @@ import struct
 import mlx.core as mx
 import pytest
 
-from mlx_engine import comparison, loading, target_model
+from mlx_engine import comparison
 from mlx_engine.calibration import calibration, roofline
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.contract.requests import Calibrate, CompareRequest, MeasureMachine
 from mlx_engine.engine import Engine
+from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -301,7 +302,7 @@ class TestOutOfMemory:
 
     def test_while_loading(self, pair, monkeypatch):
         engine = loaded(pair / "target", pair / "drafter")
-        monkeypatch.setattr(loading, "warm", self.out)
+        monkeypatch.setattr(loaded_pair, "warm", self.out)
         with pytest.raises(UserError, match=r"n't enough memory for .* GB of weights\. Quit other"):
             list(engine.load(pair / "target", pair / "drafter"))
         monkeypatch.undo()
@@ -337,6 +338,6 @@ class TestOutOfMemory:
         def bug(*_):
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr(loading, "warm", bug)
+        monkeypatch.setattr(loaded_pair, "warm", bug)
         with pytest.raises(RuntimeError, match="a bug"):
             loaded(pair / "target", pair / "drafter")

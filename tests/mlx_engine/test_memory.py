@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.hardware import device, memory
+from mlx_engine.loading import loaded_pair
 from mlx_engine.models.fit import snapshot_budget
 from mlx_engine.prefix.snapshots import MAX_BRANCHES
 from mlx_engine.targets import target
@@ -185,7 +185,7 @@ def test_a_load_that_runs_out_of_memory_leaves_nothing(as_on_a_gpu, no_collector
 
     as_on_a_gpu(gpu)
     before = mx.get_active_memory()
-    monkeypatch.setattr(loading, "warm", full)
+    monkeypatch.setattr(loaded_pair, "warm", full)
     with pytest.raises(UserError, match="n't enough memory"):
         list(Engine().load(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter"))
     assert mx.get_active_memory() - before < 1 << 12

@@ -21,7 +21,7 @@ from mlx_engine.engine import Engine
 from mlx_engine.prefix import disk
 from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.part import SavedPart
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix_pairs import LONGEST, PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save

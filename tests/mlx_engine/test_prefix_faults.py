@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.prefix import store as stores
+from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.index import INDEX
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 from tests.mlx_engine.saved_parts import PAIR, ROOMY, damage, files, save, tokens_of
 
 

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from mlx_engine.prefix.index import INDEX
 from mlx_engine.prefix.part import BLOCK, chain
-from mlx_engine.prefix.store import PrefixStore
+from mlx_engine.prefix.part_store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.prefix_killer import act
 from tests.mlx_engine.saved_parts import PAIR, ROOMY, files, save

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.prefix import fingerprint as fingerprints
-from mlx_engine.prefix import store as stores
+from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.index import INDEX
-from mlx_engine.prefix.store import PrefixStore, default_folder
+from mlx_engine.prefix.part_store import PrefixStore, default_folder
 from tests.examples import sampled
 from tests.mlx_engine.saved_parts import PAIR, ROOMY, files, save, tokens_of
 
@@ -141,7 +141,7 @@ def test_free_disk_space_is_left(tmp_path, monkeypatch):
 
 def test_the_tests_have_their_own_cache_folder():
     """Neither tests nor their child processes use what the user has saved."""
-    code = "from mlx_engine.prefix.store import default_folder; print(default_folder())"
+    code = "from mlx_engine.prefix.part_store import default_folder; print(default_folder())"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert child == str(default_folder())
     assert default_folder().is_relative_to(tempfile.gettempdir())

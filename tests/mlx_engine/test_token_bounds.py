@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.sampling import Penalties
+from mlx_engine.loading import loaded_pair
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, by_mlx_lm, loaded
@@ -70,7 +70,7 @@ def test_a_target_with_more_logits_than_embeddings_is_refused():
     model = by_mlx_lm(GOLDEN / "e2e_qwen3" / "target")
     model.model.embed_tokens.weight = model.model.embed_tokens.weight[:100]
     with pytest.raises(UserError, match="has logits for 128 tokens, but embeddings for only 100"):
-        loading._check_target_tokens(Target(model, 128))
+        loaded_pair._check_target_tokens(Target(model, 128))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_target_with_more_logits_than_embeddings_is_refused():
 def test_a_drafter_with_tokens_beyond_the_targets_real_table_is_refused(tiny, vocabulary, mask, declared, fits):
     config = SimpleNamespace(vocab_size=vocabulary, mask_token=mask)
     if fits:
-        loading._check_drafter_tokens(config, tiny.pair.target, declared)
+        loaded_pair._check_drafter_tokens(config, tiny.pair.target, declared)
     else:
         with pytest.raises(UserError, match="but the target has 128 tokens"):
-            loading._check_drafter_tokens(config, tiny.pair.target, declared)
+            loaded_pair._check_drafter_tokens(config, tiny.pair.target, declared)

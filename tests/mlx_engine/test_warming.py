@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import loading
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress
 from mlx_engine.engine import Engine
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.warmup import warm
+from mlx_engine.loading import loaded_pair
+from mlx_engine.loading.warmup import warm
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -107,7 +107,7 @@ def test_nothing_is_kept(pair, drafting, request):
 
 def test_loading_warms_up_once_and_only_pairs_that_can_run(monkeypatch, tmp_path: Path):
     warmed = []
-    monkeypatch.setattr(loading, "warm", lambda *asked: warmed.append(asked))
+    monkeypatch.setattr(loaded_pair, "warm", lambda *asked: warmed.append(asked))
     steps = []
     for event in Engine().load(*FOLDERS):
         if isinstance(event, LoadProgress):
@@ -119,7 +119,7 @@ def test_loading_warms_up_once_and_only_pairs_that_can_run(monkeypatch, tmp_path
 
 
 def test_loading_stopped_before_the_warm_up_leaves_no_pair(monkeypatch):
-    monkeypatch.setattr(loading, "warm", lambda *asked: pytest.fail("it was given up"))
+    monkeypatch.setattr(loaded_pair, "warm", lambda *asked: pytest.fail("it was given up"))
     gc.collect()
     held = mx.get_active_memory()
     engine = Engine()

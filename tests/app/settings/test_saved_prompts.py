@@ -13,7 +13,7 @@ from app.settings.saved_prompts import SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
-from mlx_engine.prefix.store import default_folder
+from mlx_engine.prefix.part_store import default_folder
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]

@@ -17,7 +17,7 @@ from mlx_engine.cli import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder, read_json
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.loading import check
+from mlx_engine.loading.loaded_pair import check
 from mlx_engine.models.files.checkpoint import check_safetensors, read_config, recommended_sampling, weight_files
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.library import local_models

@@ -116,9 +116,9 @@ def test_a_prompt_is_made_visible(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 def test_libraries_do_not_print_messages_themselves() -> None:
-    from mlx_engine import loading
+    from mlx_engine.loading import loaded_pair
     from mlx_engine.models.downloads import hub
 
-    assert loading and hub
+    assert loaded_pair and hub
     handlers = [handler for name in ("transformers", "huggingface_hub", "mlx_lm") for handler in logging.getLogger(name).handlers]
     assert not [one for one in handlers if type(one) is logging.StreamHandler]

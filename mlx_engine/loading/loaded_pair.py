@@ -16,8 +16,8 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters import lora
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.loading import load as load_drafter
-from mlx_engine.drafters.loading import tapped, usual_bits
+from mlx_engine.drafters.registry import load as load_drafter
+from mlx_engine.drafters.registry import tapped, usual_bits
 from mlx_engine.drafters.tensors import read as read_tensors
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.channels import call_format
@@ -25,6 +25,8 @@ from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.formats.tokenizer_files import has_tokenizer, tokenizer_code
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
+from mlx_engine.loading.target_model import TargetModel, config_fault, refuse_nonfinite
+from mlx_engine.loading.warmup import warm
 from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
 from mlx_engine.models.configs.families import family_of, why_not_runnable
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config
@@ -32,11 +34,9 @@ from mlx_engine.models.files.checkpoint import read_config, recommended_sampling
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import adapter_path
 from mlx_engine.models.library.library import model_name, pair_name
-from mlx_engine.target_model import TargetModel, config_fault, refuse_nonfinite
-from mlx_engine.targets import arguments, exact, exact_check
+from mlx_engine.targets import exact, exact_check, model_arguments
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
-from mlx_engine.warmup import warm
 
 
 def _exact_operations() -> Operations:
@@ -214,7 +214,7 @@ def load(
         if target is not None:
             target.release()
         is_known = isinstance(error, UserError) or not isinstance(error, Exception) or memory.exhausted(error)
-        if not is_known and (fault := arguments.fault(config)):  # otherwise it's a bug
+        if not is_known and (fault := model_arguments.fault(config)):  # otherwise it's a bug
             raise config_fault(target_folder, fault) from error
         raise
     yield LoadProgress(1.0, EngineText.of("ready", "Ready"))

@@ -26,7 +26,7 @@ from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
 from mlx_engine.models.configs.target_config import text_config
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.targets import arguments
+from mlx_engine.targets import model_arguments
 from mlx_engine.targets.weights import Weights
 
 # transformers warns of prompts that exceed the context, which are refused with a message of our own.
@@ -116,7 +116,7 @@ def _files(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     """Read model and tokenizer with mlx-lm, without running code in the folder."""
-    if fault := arguments.value_fault(read_config(folder)):
+    if fault := model_arguments.value_fault(read_config(folder)):
         raise config_fault(folder, fault)
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
@@ -182,7 +182,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
             family=str(config["model_type"]),
         )
     mismatch = _mismatch(reason) if isinstance(error, ValueError) else None
-    if fault := arguments.size_fault(config) if mismatch else arguments.fault(config):
+    if fault := model_arguments.size_fault(config) if mismatch else model_arguments.fault(config):
         return config_fault(folder, fault)
     if mismatch:
         return UserError(

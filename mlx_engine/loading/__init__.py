@@ -1,0 +1,1 @@
+"""Loading a pair: the target, its drafter, and the first passes."""
