@@ -35,7 +35,7 @@ from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import Request
-from mlx_engine.host import EngineDoor, Job
+from mlx_engine.engine.host import EngineDoor, Job
 
 BATCH_MS = 50
 SLOWEST_BATCH_MS = 250

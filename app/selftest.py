@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlx_engine.contract.events import Commit, Failed
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
-from mlx_engine.host import local_engine
+from mlx_engine.engine.host import local_engine
 from mlx_engine.models.library.pair import demo_pair
 
 if TYPE_CHECKING:

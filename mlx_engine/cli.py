@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.visible import visible
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.terminal import arguments, console
 from mlx_engine.terminal.console import note, print_json
 
 if TYPE_CHECKING:
-    from mlx_engine.engine import Engine
+    from mlx_engine.engine.engine import Engine
     from mlx_engine.remote.engine import RemoteEngine
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."

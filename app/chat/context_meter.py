@@ -13,7 +13,7 @@ from app.conversations.plain_text import clean
 from app.engine_adapter import Delivery
 from mlx_engine.contract.events import Failed, TokenCount
 from mlx_engine.contract.requests import CountTokens
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 
 COUNT_MS = 400  # delay after the last change
 

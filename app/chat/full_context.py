@@ -18,7 +18,7 @@ from app.widgets.layout import Flow, column
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 
 MAX_TOKENS = 512  # in a summary
 _TASK = (

@@ -16,7 +16,7 @@ from app.sidebar.chat_library import ChatLibrary
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 from mlx_engine.tools.approvals import Decision
 from mlx_engine.tools.loop import MOST_STEPS, ToolLoop
 from mlx_engine.tools.tool import Tool, ToolResult

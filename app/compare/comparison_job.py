@@ -28,7 +28,7 @@ from mlx_engine.contract.events import (
     Stats,
 )
 from mlx_engine.contract.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 from mlx_engine.models.library.pair import demo_pair
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down

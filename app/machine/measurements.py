@@ -10,7 +10,7 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Calibrated, Failed, PairInfo, TuningProgress
 from mlx_engine.contract.machine_events import KernelsSelected, Roofline
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 
 IDLE_MS = 1500  # before tuning starts
 

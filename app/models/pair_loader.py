@@ -18,7 +18,7 @@ from app.notice import Notice
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.saved import SavedConnection, with_secrets

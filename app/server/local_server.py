@@ -19,7 +19,7 @@ from app.settings.preferences import Preferences
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import LoadPair, Request
-from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import Server

@@ -21,8 +21,8 @@ from mlx_engine.bench.prompts import SETS, Prompt
 from mlx_engine.contract.files import write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import GenerationRequest, MeasureMachine
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas, machine
-from mlx_engine.host import EngineDoor
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.terminal import generate, session
 from mlx_engine.terminal.console import note, print_json, progress, say

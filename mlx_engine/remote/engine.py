@@ -27,7 +27,7 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     UnloadPair,
 )
-from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.remote.body import body_of
 from mlx_engine.remote.compare import compare
 from mlx_engine.remote.connection import RemoteConnection, address, client_of, complete_address, refused, unreachable

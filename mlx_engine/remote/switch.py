@@ -6,7 +6,7 @@ from collections.abc import Callable
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, PairInfo
 from mlx_engine.contract.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
-from mlx_engine.host import Deliver, EngineHost, Job
+from mlx_engine.engine.host import Deliver, EngineHost, Job
 from mlx_engine.remote.engine import RemoteEngine
 
 

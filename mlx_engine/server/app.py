@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import CountTokens
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.server import anthropic, openai
 from mlx_engine.server.body import MAX_BYTES, Fields, read_json
 from mlx_engine.server.chat_completions import ChatExchange, ChatFields

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.engine.host import Deliver, EngineDoor, Job
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 from mlx_engine.server import openai, replies
 from mlx_engine.server.problems import ApiError

@@ -8,7 +8,7 @@ from typing import Any
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import Message, Request, Role, ToolCall
-from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.server.body import log_ignored
 from mlx_engine.server.problems import ApiError
 

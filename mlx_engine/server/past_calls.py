@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Request, ToolCall
-from mlx_engine.host import Deliver, EngineDoor, Job
+from mlx_engine.engine.host import Deliver, EngineDoor, Job
 
 _MOST = 4096  # calls
 

@@ -26,7 +26,7 @@ from mlx_engine.contract.events import (
     TokenCount,
 )
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
-from mlx_engine.host import BATCH_S, EngineDoor
+from mlx_engine.engine.host import BATCH_S, EngineDoor
 from mlx_engine.server.body import Fields
 from mlx_engine.server.problems import ApiError, ClientGone
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.formats.calls import new_id
-from mlx_engine.host import EngineDoor
 from mlx_engine.terminal import arguments, compare, generate
 from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair

@@ -9,7 +9,7 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, DrafterResult, DrafterRun, DraftersCompared, Finished, LoadProgress, TuningProgress
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest, Message
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.installed import installed_drafters

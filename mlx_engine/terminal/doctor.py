@@ -15,9 +15,9 @@ import platformdirs
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
+from mlx_engine.engine.host import EngineDoor, events
 from mlx_engine.hardware import blas
 from mlx_engine.hardware.machine import installed_gb, total_memory
-from mlx_engine.host import EngineDoor, events
 from mlx_engine.terminal.console import print_json, say
 from mlx_engine.terminal.session import folders, open_pair
 

@@ -10,7 +10,7 @@ import mlx.core as mx
 from mlx_engine.calibration.kernel_selection import NO_METAL
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.kernels.operations import KERNELS
 from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import measure, open_pair

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server.api_key import stored_key
 from mlx_engine.server.app import Api

@@ -9,7 +9,7 @@ from types import FrameType
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
-from mlx_engine.host import EngineDoor, Job, events
+from mlx_engine.engine.host import EngineDoor, Job, events
 from mlx_engine.models.library.installed import fastest_drafter
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
-from mlx_engine.host import EngineDoor, events
+from mlx_engine.engine.host import EngineDoor, events
 from mlx_engine.terminal.console import ask, note, progress
 from mlx_engine.tools.approvals import Approvals, Decision
 from mlx_engine.tools.config import BUILTINS, read_config

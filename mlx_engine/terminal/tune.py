@@ -13,8 +13,8 @@ from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.files import cannot_read, data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas
-from mlx_engine.host import EngineDoor
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter
 from mlx_engine.terminal.console import note, print_json, say
 from mlx_engine.terminal.session import folders, measure, open_pair

@@ -21,8 +21,8 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
 from mlx_engine.contract.requests import LoadPair, Message, Request
+from mlx_engine.engine.host import EngineHost, Job, events
 from mlx_engine.hardware import blas
-from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
 from mlx_engine.terminal import arguments

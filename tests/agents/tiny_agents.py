@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from mlx_engine.contract.events import Event, Finished, LoadProgress, PairInfo
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from tests.agents.scripted_model import ScriptedModel, Step
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.conftest import loaded

@@ -20,7 +20,7 @@ from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, Receive
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
-from mlx_engine.host import Job
+from mlx_engine.engine.host import Job
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 

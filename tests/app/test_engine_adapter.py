@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
 from mlx_engine.contract.events import Failed, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message, Request
-from mlx_engine.host import EngineHost, Job
+from mlx_engine.engine.host import EngineHost, Job
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
 

@@ -29,7 +29,7 @@ from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.conversations.store import Store
 from app.engine_adapter import EngineAdapter
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from app.store_thread import StoreThread
 from tests.app.scripted_engine import ScriptedEngine, commit
 

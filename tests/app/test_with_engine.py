@@ -56,7 +56,7 @@ def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: 
 @pytest.fixture
 def begin(begin_with_demo: Begin, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Begin:
     """Start the app with that pair in place of the demo pair."""
-    monkeypatch.setattr("mlx_engine.engine.demo_pair", lambda: pair)
+    monkeypatch.setattr("mlx_engine.engine.engine.demo_pair", lambda: pair)
     return begin_with_demo
 
 

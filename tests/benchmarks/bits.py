@@ -19,7 +19,7 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Failed, Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
 BITS = (16, 8, 4)

@@ -18,10 +18,10 @@ from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 
-from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from training.corpus.questions import QUESTION_KINDS, Question, fresh_questions, fresh_refusals, newcomers  # noqa: E402
 

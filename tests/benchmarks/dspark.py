@@ -17,10 +17,10 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from tests.benchmarks.peers import same_weights  # noqa: E402
 from tests.golden.__main__ import HERE  # noqa: E402
 

@@ -30,7 +30,7 @@ from mlx_lm.utils import _get_classes, quantize_model  # noqa: E402
 
 from mlx_engine.contract.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.hardware import memory  # noqa: E402
 from mlx_engine.models.files.checkpoint import read_config, weight_bytes  # noqa: E402
 from mlx_engine.models.fit import predict_fit  # noqa: E402

@@ -22,7 +22,7 @@ import mlx.core as mx  # noqa: E402
 
 from mlx_engine.contract.machine_events import MachineFacts  # noqa: E402
 from mlx_engine.decoding.prefill import CHUNK, prefill  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.files.checkpoint import read_config, weight_bytes  # noqa: E402
 from mlx_engine.models.fit import predict_fit  # noqa: E402
 from mlx_engine.prefix.branch import Branch  # noqa: E402

@@ -31,7 +31,7 @@ from mlx_engine.contract.events import Failed, Round  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.hardware.device import DevicePosition  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402

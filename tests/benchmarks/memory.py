@@ -23,10 +23,10 @@ import mlx.core as mx  # noqa: E402
 
 from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
-from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
 MB = 1 << 20

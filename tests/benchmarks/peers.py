@@ -38,11 +38,11 @@ from mlx_lm import stream_generate  # noqa: E402
 from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
-from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 

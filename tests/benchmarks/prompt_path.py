@@ -38,8 +38,8 @@ def record_path(kernel: str) -> list[str]:
 
     from app.application import Slipstream
     from app.data_paths import DataPaths
-    from mlx_engine.engine import Engine
-    from mlx_engine.host import EngineHost
+    from mlx_engine.engine.engine import Engine
+    from mlx_engine.engine.host import EngineHost
     from mlx_engine.kernels.operations import with_kernels
 
     app = QApplication.instance() or QApplication([])

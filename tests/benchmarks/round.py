@@ -25,7 +25,7 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.requests import Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.loading.loaded_pair import LoadedPair  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402

@@ -28,7 +28,7 @@ BLAS = blas.prepare()  # before MLX is imported
 
 from mlx_engine.contract.events import Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.prefix.disk import DiskPrefixes  # noqa: E402
 from mlx_engine.prefix.part_store import PrefixStore  # noqa: E402
 from tests.benchmarks import deep_pairs  # noqa: E402

@@ -12,7 +12,7 @@ import json
 import time
 from statistics import median
 
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.formats import token_grammar
 from mlx_engine.formats.grammars import ReplyRules
 from mlx_engine.models.library.pair import demo_pair

@@ -14,7 +14,7 @@ from statistics import median
 from mlx_engine.bench.prompts import SETS
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 
 
 class Stream:

@@ -19,7 +19,7 @@ blas.prepare()  # before MLX is imported
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
 from mlx_engine.contract.events import Commit, Finished, Round, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
 _STEP, _ROW, _LEFT, _TOP = 3.0, 11.0, 64.0, 56.0  # pixels per token and row, margins

@@ -29,11 +29,11 @@ import mlx.core as mx  # noqa: E402
 from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
-from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402
-from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
 _LONG = 256  # tokens in a hopeless reply

@@ -30,7 +30,7 @@ from app.conversations.settings import ChatSettings
 from app.data_paths import DataPaths
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Stats
-from mlx_engine.host import local_engine
+from mlx_engine.engine.host import local_engine
 from tests.benchmarks.recorded_engine import RICH, TOKEN_CHARS, RecordedEngine
 
 PROMPTS = (

@@ -11,7 +11,7 @@ from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.loading.loaded_pair import LoadedPair
 from tests.golden import drafted_rounds
 from tests.golden.drafter_case import Differences

@@ -2,10 +2,10 @@
 
 import threading
 
-from mlx_engine.comparison import collect
 from mlx_engine.contract.events import CompletedReply, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.engine import Engine
+from mlx_engine.engine.comparison import collect
+from mlx_engine.engine.engine import Engine
 
 
 def question(text: str, **options) -> GenerationRequest:

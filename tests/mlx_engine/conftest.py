@@ -9,7 +9,7 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.utils import load_model
 
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
 
 GOLDEN = Path(__file__).parents[1] / "golden"

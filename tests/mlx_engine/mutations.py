@@ -22,7 +22,7 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed, Finished, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from tests.mlx_engine import tiny_families
 
 MEMORY = 12 << 30  # bytes of address space, so that a huge size is an error and not a full machine

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from mlx_engine import generation
 from mlx_engine.decoding import prefill
 from mlx_engine.drafters import context
-from mlx_engine.engine import Engine
+from mlx_engine.engine import generation
+from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk, part
 from tests.examples import SAMPLE
 from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark

@@ -16,7 +16,7 @@ from mlx_engine.bench.results import DFLASH, PLAIN, BenchMode, MeasuredReply
 from mlx_engine.bench.speed import Meter, Plan, measure, order
 from mlx_engine.cli import main
 from mlx_engine.contract.events import CompletedReply
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 

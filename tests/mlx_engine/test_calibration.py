@@ -15,7 +15,7 @@ from mlx_engine.contract.events import Calibrated, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.targets import rotating

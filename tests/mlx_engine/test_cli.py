@@ -150,7 +150,7 @@ class TestGenerate:
         shown = capsys.readouterr()
         assert (shown.out, shown.err) == ("Hello\n", "Stopped.\n")
 
-    @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli", "mlx_engine.host", "mlx_engine.terminal.console"])
+    @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli", "mlx_engine.engine.host", "mlx_engine.terminal.console"])
     def test_ctrl_c_while_modules_are_imported_shows_no_traceback(self, module: str) -> None:
         """The first tenths of a second of every command."""
         code = f"""if True:
@@ -169,7 +169,7 @@ class TestGenerate:
     def test_ctrl_c_ends_waiting_even_if_another_thread_receives_it(self) -> None:
         code = """if True:
             import signal, threading, time
-            from mlx_engine.host import Job, events
+            from mlx_engine.engine.host import Job, events
             class Silent:
                 def submit(self, request, deliver):
                     def press():

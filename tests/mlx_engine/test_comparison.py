@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import comparison
-from mlx_engine.comparison import TextDifference, compare, difference, first_difference, tie_margin
 from mlx_engine.contract.events import Commit, Finished, Stats
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Sampling
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.engine import comparison
+from mlx_engine.engine.comparison import TextDifference, compare, difference, first_difference, tie_margin
 from tests.mlx_engine.asking import reply, tokens
 
 some = st.lists(st.integers(0, 3), max_size=8)

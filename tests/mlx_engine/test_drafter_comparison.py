@@ -13,8 +13,6 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_engine import drafter_comparison
-from mlx_engine import engine as engine_module
 from mlx_engine.cli import main, parser
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
@@ -29,8 +27,10 @@ from mlx_engine.contract.events import (
     PairInfo,
 )
 from mlx_engine.contract.requests import CompareDrafters, LoadPair, Message
-from mlx_engine.engine import Engine
-from mlx_engine.host import EngineDoor
+from mlx_engine.engine import drafter_comparison
+from mlx_engine.engine import engine as engine_module
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import fastest_drafter, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key

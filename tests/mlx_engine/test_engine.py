@@ -21,7 +21,7 @@ from mlx_engine.contract.requests import (
     SelectKernels,
 )
 from mlx_engine.decoding.width import WIDTH_1_REQUESTED
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs import families
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded

@@ -10,7 +10,7 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message
-from mlx_engine.host import EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, Job, events
 from tests.engine_double import EngineDouble
 
 REQUEST = CountTokens((Message("user", "Hello"),))

@@ -8,7 +8,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from tests.examples import SAMPLE
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded

@@ -32,10 +32,10 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.decoding import prefill
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost, Job
 from mlx_engine.formats import template_sandbox
 from mlx_engine.hardware import memory
-from mlx_engine.host import EngineHost, Job
 from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine.asking import tokens
 from tests.mlx_engine.conftest import GOLDEN

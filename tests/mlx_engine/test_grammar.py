@@ -25,7 +25,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompletedReply, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
 from tests.examples import SAMPLE
 from tests.mlx_engine.asking import events, failure, question, reply, tokens

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.formats import token_grammar
 from mlx_engine.formats.token_grammar import reply_grammar
 from tests.mlx_engine.asking import events

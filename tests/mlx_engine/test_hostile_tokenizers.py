@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.formats import chat_prompt, template_sandbox, tokenizer_files
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.made_tokenizers import made

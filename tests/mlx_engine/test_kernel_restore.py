@@ -10,7 +10,7 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN
 from tests.mlx_engine.asking import reply, tokens

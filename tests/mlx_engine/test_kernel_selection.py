@@ -12,12 +12,13 @@ from pathlib import Path
 import mlx.core as mx
 import pytest
 
-from mlx_engine import cli, engine
+from mlx_engine import cli
 from mlx_engine.calibration import kernel_selection, kernel_trials, saved_calibration, self_check
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
+from mlx_engine.engine import engine
 from mlx_engine.kernels.operations import KERNELS, PLAIN
 from tests.metal_emulator import metal_kernel
 

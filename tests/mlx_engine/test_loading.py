@@ -7,12 +7,12 @@ import struct
 import mlx.core as mx
 import pytest
 
-from mlx_engine import comparison
 from mlx_engine.calibration import calibration, roofline
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.contract.requests import Calibrate, CompareRequest, MeasureMachine
-from mlx_engine.engine import Engine
+from mlx_engine.engine import comparison
+from mlx_engine.engine.engine import Engine
 from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded

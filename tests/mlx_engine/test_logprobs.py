@@ -13,7 +13,7 @@ from mlx_engine.contract.events import Commit, Failed, PositionLogprobs
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.sampling import Penalties
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.formats import chat_prompt, logprobs
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.token_texts import TokenTexts

@@ -9,7 +9,7 @@ import pytest
 from mlx_engine.cli import main
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.pair import demo_pair

@@ -11,7 +11,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device, memory
 from mlx_engine.loading import loaded_pair
 from mlx_engine.models.fit import snapshot_budget

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.events import Commit, CompletedReply, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.costs import ASSUMED
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk
 from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.part import SavedPart

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import generation
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
@@ -22,6 +21,7 @@ from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
+from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware import device
 from mlx_engine.hardware.device import DevicePosition

@@ -17,7 +17,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.contract.requests import MeasureMachine
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import machine
 from mlx_engine.targets.weights import Weights
 from tests.mlx_engine.asking import reply, tokens

@@ -26,10 +26,10 @@ from mlx_engine.cli import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost, Job, events
 from mlx_engine.formats import chat_prompt, template_child, template_sandbox
 from mlx_engine.formats.template_sandbox import TemplateProcess, cancelled_by, renderer
-from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine import made_tokenizers

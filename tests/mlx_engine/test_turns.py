@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.comparison import collect
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
@@ -18,9 +17,10 @@ from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.engine import Engine
+from mlx_engine.engine.comparison import collect
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost, Job, events
 from mlx_engine.hardware import device, memory
-from mlx_engine.host import EngineHost, Job, events
 from mlx_engine.kernels.operations import PLAIN
 from tests.engine_double import EngineDouble
 from tests.examples import sampled

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.loading import loaded_pair
 from mlx_engine.loading.warmup import warm

@@ -9,7 +9,7 @@ import pytest
 
 from mlx_engine.contract.events import Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.demo import is_refusal
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tools.builtin.calculator import calculate

@@ -13,7 +13,7 @@ from app.machine.measurements import RooflineJob
 from app.models.pair_loader import PairLoader
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine, reason
 

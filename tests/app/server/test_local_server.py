@@ -11,7 +11,7 @@ import pytest
 from app.server.local_server import ProgramsDoor
 from app.settings.preferences import Preferences
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
-from mlx_engine.host import Deliver, Job
+from mlx_engine.engine.host import Deliver, Job
 from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.server import PORT
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer

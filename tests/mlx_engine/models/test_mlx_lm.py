@@ -9,7 +9,7 @@ from huggingface_hub import constants
 from mlx.utils import tree_flatten
 
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.host import events
+from mlx_engine.engine.host import events
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from tests.mlx_engine.remote.replay import recorded, replaying

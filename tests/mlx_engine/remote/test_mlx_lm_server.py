@@ -13,7 +13,7 @@ import pytest
 
 from mlx_engine.contract.events import CompletedReply, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
-from mlx_engine.host import EngineDoor, EngineHost, events
+from mlx_engine.engine.host import EngineDoor, EngineHost, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine

@@ -18,7 +18,7 @@ from mlx_engine.contract.requests import (
     RemoteConnection,
     Request,
 )
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
 from tests.app.scripted_engine import ScriptedEngine
 from tests.mlx_engine.remote.replay import Replay, recorded, replaying

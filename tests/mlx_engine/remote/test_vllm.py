@@ -10,7 +10,7 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
-from mlx_engine.host import EngineDoor, EngineHost, Job, events
+from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine

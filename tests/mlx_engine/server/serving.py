@@ -13,7 +13,7 @@ import httpx2
 
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair
-from mlx_engine.host import EngineDoor, EngineHost, Job, events
+from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard
 from mlx_engine.server.listener import Listener

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import generation
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.prefix.boundaries import boundaries

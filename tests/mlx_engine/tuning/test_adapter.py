@@ -11,7 +11,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.drafters import lora
 from mlx_engine.drafters.tensors import read
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter

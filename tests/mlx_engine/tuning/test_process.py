@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, TuneDrafter
-from mlx_engine.host import EngineHost
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.models import tuning_needs
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import UnfinishedRun, run_folder, unfinished_run

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tuning import recorded_replies, tuner

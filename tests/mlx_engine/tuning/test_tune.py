@@ -16,7 +16,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Round, Tuned, TuningProgress
 from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.engine import Engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import read_record

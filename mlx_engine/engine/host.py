@@ -19,7 +19,7 @@ from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
 
 if TYPE_CHECKING:
-    from mlx_engine.engine import Engine
+    from mlx_engine.engine.engine import Engine
 
 log = logging.getLogger(__name__)
 
@@ -316,7 +316,7 @@ def local_engine() -> "Engine":
     from mlx_engine.hardware import blas
 
     blas.prepare()
-    from mlx_engine.engine import Engine
+    from mlx_engine.engine.engine import Engine
 
     return Engine()
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine.calibration import calibration, kernel_selection, roofline
-from mlx_engine.comparison import compare
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
@@ -34,10 +33,11 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.decoding.turns import ReplyClock, Turns
-from mlx_engine.drafter_comparison import compare_drafters
+from mlx_engine.engine.comparison import compare
+from mlx_engine.engine.drafter_comparison import compare_drafters
+from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
-from mlx_engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.hardware import machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, check, load
 from mlx_engine.loading.target_model import TargetModel, read_target

@@ -9,7 +9,6 @@ from statistics import median
 from typing import Protocol
 
 from mlx_engine.calibration.calibration import calibrate
-from mlx_engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     ComparisonVerdict,
@@ -25,6 +24,7 @@ from mlx_engine.contract.events import (
     Proposer,
 )
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
+from mlx_engine.engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
 from mlx_engine.hardware import memory
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.library.library import model_name

@@ -1,0 +1,1 @@
+"""The engine, its thread, and one reply or comparison."""
