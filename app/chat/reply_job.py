@@ -17,9 +17,9 @@ from app.tools.tool_box import ToolBox
 from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.engine.host import Job
-from mlx_engine.tools.approvals import Decision
-from mlx_engine.tools.loop import MOST_STEPS, ToolLoop
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.approvals import Decision
+from mlx_engine.mcp.tool import Tool, ToolResult
+from mlx_engine.mcp.tool_loop import MOST_STEPS, ToolLoop
 
 SAVE_MS = 500  # between saves of a growing reply
 

@@ -11,7 +11,7 @@ from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
-from mlx_engine.tools.record import messages_of
+from mlx_engine.mcp.record import messages_of
 
 NodeRole = Literal["root", "user", "assistant"]
 

@@ -16,7 +16,7 @@ from app.conversations.reply import Reply, Suppliers
 from app.conversations.settings import MAX_TOKENS, ChatSettings
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode
-from mlx_engine.tools.record import STOPPED, CallRecord
+from mlx_engine.mcp.record import STOPPED, CallRecord
 
 _REPLY = (
     "mode",

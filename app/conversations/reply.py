@@ -24,7 +24,7 @@ from mlx_engine.contract.events import (
     acceptance,
 )
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode
-from mlx_engine.tools.record import CallRecord, messages_of
+from mlx_engine.mcp.record import CallRecord, messages_of
 
 Supplier = Source | Literal["unknown"]
 _LETTERS: dict[Supplier, str] = {"prefill": "p", "drafter": "d", "lookup": "l", "target": "t", "unknown": "u"}

@@ -16,9 +16,9 @@ from app.widgets.controls import Switch, as_tooltip, button, small_label, styled
 from app.widgets.layout import column, flow, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerStatus
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool
 
 MAX_TOOLS = 100  # shown
 MAX_NAME, MAX_DESCRIPTION, MAX_TARGET, MAX_LINE = 64, 600, 1000, 200  # characters

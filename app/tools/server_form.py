@@ -17,8 +17,8 @@ from app.widgets.layout import Form, ScrollingPage, column, line, row
 from app.widgets.pairs_field import PairsField
 from app.widgets.secret_texts import secrets_kept
 from app.widgets.theme import Theme, set_look
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
 
 WIDTH = 480
 

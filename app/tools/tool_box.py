@@ -15,10 +15,10 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from app.conversations.settings import ChatSettings
 from app.language import translated
 from mlx_engine.contract.errors import UserError
-from mlx_engine.tools.approvals import Approvals
-from mlx_engine.tools.config import BUILTINS, ServerConfig, read_config, write_config
-from mlx_engine.tools.servers import ServerStatus, ToolServers
-from mlx_engine.tools.tool import Tool, ToolResult, named
+from mlx_engine.mcp.approvals import Approvals
+from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config
+from mlx_engine.mcp.servers import ServerStatus, ToolServers
+from mlx_engine.mcp.tool import Tool, ToolResult, named
 
 log = logging.getLogger(__name__)
 

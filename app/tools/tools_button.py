@@ -18,8 +18,8 @@ from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerStatus
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
 
 _PROBE = (Message("user", "."),)
 

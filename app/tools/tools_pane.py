@@ -15,7 +15,7 @@ from app.widgets.controls import button, small_label
 from app.widgets.layout import NoticeView, column, flow
 from app.widgets.theme import Theme
 from mlx_engine.contract.errors import UserError
-from mlx_engine.tools.config import import_config, other_apps
+from mlx_engine.mcp.config import import_config, other_apps
 
 
 class ToolsPane(QWidget):

@@ -21,8 +21,8 @@ from app.widgets.controls import ElidedButton, button, copy_button, small_label
 from app.widgets.layout import Item, column, flow, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.visible import visible
-from mlx_engine.tools.approvals import Decision
-from mlx_engine.tools.record import CallRecord
+from mlx_engine.mcp.approvals import Decision
+from mlx_engine.mcp.record import CallRecord
 
 CARD_PARTS = 3  # of the text: names, arguments, and result
 ARM_MS = 600  # before calls can be allowed, so that a click or key that was meant for something else can't

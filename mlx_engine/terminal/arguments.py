@@ -15,13 +15,13 @@ from mlx_engine.contract import limits
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.mcp.tool_loop import MOST_STEPS
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.server import HOST, PORT
 from mlx_engine.server.guard import is_loopback
 from mlx_engine.terminal.agents import AGENTS
 from mlx_engine.terminal.session import folders
-from mlx_engine.tools.loop import MOST_STEPS
 
 _Number = TypeVar("_Number", int, float)
 

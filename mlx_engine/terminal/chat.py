@@ -11,11 +11,11 @@ from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.formats.calls import new_id
+from mlx_engine.mcp.record import messages_of
 from mlx_engine.terminal import arguments, compare, generate
 from mlx_engine.terminal.console import ask, note
 from mlx_engine.terminal.session import cancellable, open_pair
 from mlx_engine.terminal.tools import TerminalTools
-from mlx_engine.tools.record import messages_of
 
 HELP = """\
 /dflash on|off   turn DFlash on or off

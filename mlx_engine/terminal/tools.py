@@ -12,13 +12,13 @@ from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.engine.host import EngineDoor, events
+from mlx_engine.mcp.approvals import Approvals, Decision
+from mlx_engine.mcp.config import BUILTINS, read_config
+from mlx_engine.mcp.record import CallRecord
+from mlx_engine.mcp.servers import ToolServers
+from mlx_engine.mcp.tool import Tool, ToolResult, named
+from mlx_engine.mcp.tool_loop import ToolLoop
 from mlx_engine.terminal.console import ask, note, progress
-from mlx_engine.tools.approvals import Approvals, Decision
-from mlx_engine.tools.config import BUILTINS, read_config
-from mlx_engine.tools.loop import ToolLoop
-from mlx_engine.tools.record import CallRecord
-from mlx_engine.tools.servers import ToolServers
-from mlx_engine.tools.tool import Tool, ToolResult, named
 
 _CONNECTING_S = 60.0
 _WAKE_S = 0.05  # an endless wait may miss Ctrl-C

@@ -12,7 +12,7 @@ from app.conversations.settings import ChatSettings
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import MeasuredBy, Stats
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling, ToolCall
-from mlx_engine.tools.record import CallRecord, CallState
+from mlx_engine.mcp.record import CallRecord, CallState
 
 # Without lone surrogates and NUL, which are cleaned where text comes in.
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=40)

@@ -54,12 +54,12 @@ from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.contract.errors import EngineText  # noqa: E402
 from mlx_engine.contract.events import TuningProgress  # noqa: E402
 from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
+from mlx_engine.mcp.record import CallRecord, CallState  # noqa: E402
 from mlx_engine.models.files.tuning_files import AdapterRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
-from mlx_engine.tools.record import CallRecord, CallState  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(

@@ -31,8 +31,8 @@ from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.mcp.record import CallRecord, CallState
 from mlx_engine.remote.saved import SavedConnection
-from mlx_engine.tools.record import CallRecord, CallState
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT

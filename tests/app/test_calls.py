@@ -16,10 +16,10 @@ from app.conversations.reply import Reply
 from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
 from mlx_engine.contract.requests import Message, ToolCall
-from mlx_engine.tools.approvals import Approvals
-from mlx_engine.tools.loop import ToolLoop
-from mlx_engine.tools.record import STOPPED, CallRecord, CallState, messages_of
-from mlx_engine.tools.tool import ToolResult
+from mlx_engine.mcp.approvals import Approvals
+from mlx_engine.mcp.record import STOPPED, CallRecord, CallState, messages_of
+from mlx_engine.mcp.tool import ToolResult
+from mlx_engine.mcp.tool_loop import ToolLoop
 from tests.app.chats import calls, texts
 from tests.app.scripted_engine import commit, done, stats
 from tests.app.tools_in_chat import CALCULATOR

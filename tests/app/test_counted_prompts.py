@@ -16,8 +16,8 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.data_paths import DataPaths
 from mlx_engine.contract.requests import ToolCall
-from mlx_engine.tools.record import CallRecord
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.record import CallRecord
+from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import PATIENCE_MS
 
 WORDS = st.text(st.sampled_from("ab 1\n\t-é你🙂\0\ud800\u2028\u200f"), max_size=12)

@@ -25,8 +25,8 @@ from app.tools.server_card import server_title
 from app.transcript.call_card import server_name
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import LoadPair, ToolCall
-from mlx_engine.tools.config import BUILTINS
-from mlx_engine.tools.record import CallRecord
+from mlx_engine.mcp.config import BUILTINS
+from mlx_engine.mcp.record import CallRecord
 from tests.app.conftest import Running
 from tests.app.scripted_engine import refuse
 

@@ -11,8 +11,8 @@ from app.conversations.store import Store
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import PrefillProgress
 from mlx_engine.contract.requests import Message, ToolCall
-from mlx_engine.tools.record import DENIED, STOPPED
-from mlx_engine.tools.tool import ToolResult
+from mlx_engine.mcp.record import DENIED, STOPPED
+from mlx_engine.mcp.tool import ToolResult
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.tools_in_chat import CALCULATOR, PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools

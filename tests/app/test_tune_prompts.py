@@ -10,8 +10,8 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
 from mlx_engine.contract.requests import Message, ToolCall
+from mlx_engine.mcp.record import CallRecord
 from mlx_engine.terminal.tune import saved_prompts
-from mlx_engine.tools.record import CallRecord
 from tests.app.scripted_engine import commit, done
 from tests.app.test_store import chat_of, save
 

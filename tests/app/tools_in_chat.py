@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 
 from app.transcript.call_card import CallCard
 from mlx_engine.contract.requests import ToolCall
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.tool import Tool, ToolResult
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, commit, done
 

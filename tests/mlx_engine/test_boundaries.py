@@ -13,7 +13,7 @@ from tests.examples import sampled
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS, made
-from tests.mlx_engine.tools.made_calls import TOOLS
+from tests.mlx_engine.mcp.made_calls import TOOLS
 from tests.mlx_engine.wordy import WORDS, tokenizer
 
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)

@@ -17,7 +17,7 @@ from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.known_prompts import KnownPrompts
 from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS, made
-from tests.mlx_engine.tools.made_calls import TOOLS
+from tests.mlx_engine.mcp.made_calls import TOOLS
 
 MARKERS = ["<|im_start|>", "<|im_end|>", "<think>"]
 TEXTS = st.lists(st.sampled_from([*MARKERS, *(marker[:-1] for marker in MARKERS), " ", "\n", "a", "b a", "é"]), max_size=12).map(

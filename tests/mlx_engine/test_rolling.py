@@ -11,7 +11,7 @@ from mlx_engine.contract.events import PrefillProgress
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.formats import chat_prompt
-from tests.mlx_engine.tools.made_calls import tokenizer_of
+from tests.mlx_engine.mcp.made_calls import tokenizer_of
 
 LIMIT, OVERHEAD = 400, 5  # tokens: of the context, and what a template adds to a message
 

@@ -10,9 +10,9 @@ import pytest
 from mlx_engine.contract.events import Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine.engine import Engine
+from mlx_engine.mcp.calculator import calculate
 from mlx_engine.models.library.demo import is_refusal
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.tools.builtin.calculator import calculate
 from tests.mlx_engine.conftest import loaded
 from training.corpus.questions import Question, tool_questions
 from training.corpus.template import CHAT_TEMPLATE

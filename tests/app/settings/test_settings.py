@@ -27,7 +27,7 @@ from app.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton, Switch
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
-from mlx_engine.tools.config import ServerConfig
+from mlx_engine.mcp.config import ServerConfig
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
 

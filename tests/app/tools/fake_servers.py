@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerStatus
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool, ToolResult
 
 CALCULATE = Tool("Calculator", "calculator", description="Calculate an arithmetic expression.")
 

@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.conversations.settings import ChatSettings
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.tools.config import ServerConfig, read_config
-from mlx_engine.tools.servers import ServerStatus
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.config import ServerConfig, read_config
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool, ToolResult
 from tests.app.conftest import PATIENCE_MS
 from tests.app.tools.fake_servers import CALCULATE, FakeServers, failed
 

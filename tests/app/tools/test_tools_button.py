@@ -14,9 +14,9 @@ from app.conversations.settings import ChatSettings, Preset
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerStatus
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools.fake_servers import FakeServers, failed

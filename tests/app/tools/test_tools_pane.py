@@ -17,9 +17,9 @@ from app.tools.server_form import ImportDialog, ServerForm
 from app.tools.tools_pane import ToolsPane
 from app.widgets.pairs_field import HIDDEN
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.tools.config import ServerConfig, import_config
-from mlx_engine.tools.servers import ServerStatus
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.config import ServerConfig, import_config
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running
 from tests.app.tools.fake_servers import CALCULATE, FakeServers, failed
 

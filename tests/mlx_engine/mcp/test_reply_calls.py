@@ -15,7 +15,7 @@ from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.made_tokenizers import QWEN3, ids, made
-from tests.mlx_engine.tools.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
+from tests.mlx_engine.mcp.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
 
 WEATHER, CLOCK = call("weather", {"city": "<think>Köln 😀</think>", "days": 3}), call("clock", {})
 COLOGNE = call("weather", {"city": "Köln"})

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from mcp.server.mcpserver import Context, MCPServer
 
-from mlx_engine.tools.config import ServerConfig
-from tests.mlx_engine.tools.real_servers import EVERYTHING, FILESYSTEM, GIT, from_npm, from_pypi
-from tests.mlx_engine.tools.running_servers import RunningServers, is_running, made, wait_until
-from tests.mlx_engine.tools.web_servers import listening, serving
+from mlx_engine.mcp.config import ServerConfig
+from tests.mlx_engine.mcp.real_servers import EVERYTHING, FILESYSTEM, GIT, from_npm, from_pypi
+from tests.mlx_engine.mcp.running_servers import RunningServers, is_running, made, wait_until
+from tests.mlx_engine.mcp.web_servers import listening, serving
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[3]
@@ -93,7 +93,7 @@ def test_the_sdks_own_server_over_http(stateless: bool) -> None:
 
 def test_servers_end_when_the_app_is_killed() -> None:
     code = """
-from tests.mlx_engine.tools.running_servers import RunningServers, made
+from tests.mlx_engine.mcp.running_servers import RunningServers, made
 servers = RunningServers(made())
 print(servers.ask("pid").text, flush=True)
 input()

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from mcp import Client
 
-from mlx_engine.tools.builtin import server
-from mlx_engine.tools.config import ServerConfig
+from mlx_engine.mcp.builtin_tools import server
+from mlx_engine.mcp.config import ServerConfig
 
 CALCULATOR = ServerConfig("Calculator", "calculator")
 

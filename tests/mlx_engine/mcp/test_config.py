@@ -16,18 +16,10 @@ from keyring.backends.fail import Keyring as NoKeychain
 from mlx_engine.contract import secrets as stored_secrets
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.tools import config
-from mlx_engine.tools.approvals import Approvals
-from mlx_engine.tools.config import (
-    BUILTINS,
-    ServerConfig,
-    import_config,
-    other_apps,
-    read_config,
-    resolved,
-    write_config,
-)
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp import config
+from mlx_engine.mcp.approvals import Approvals
+from mlx_engine.mcp.config import BUILTINS, ServerConfig, import_config, other_apps, read_config, resolved, write_config
+from mlx_engine.mcp.tool import Tool
 from tests.examples import sampled
 from tests.keychain import keychain
 

@@ -17,12 +17,12 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, In
 from pydantic import TypeAdapter
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.tools import builtin
-from mlx_engine.tools.config import ServerConfig, resolved
-from mlx_engine.tools.oauth import SIGN_IN_S, SignInNeeded, authorization
-from mlx_engine.tools.servers import ServerState, ServerStatus, failed, gone
-from mlx_engine.tools.tool import Tool, ToolResult
-from mlx_engine.tools.transports import Link, kill, stdio, streamable_http
+from mlx_engine.mcp import builtin_tools
+from mlx_engine.mcp.config import ServerConfig, resolved
+from mlx_engine.mcp.oauth import SIGN_IN_S, SignInNeeded, authorization
+from mlx_engine.mcp.servers import ServerState, ServerStatus, failed, gone
+from mlx_engine.mcp.tool import Tool, ToolResult
+from mlx_engine.mcp.transports import Link, kill, stdio, streamable_http
 
 _DELAYS_S = (1, 2, 4, 8, 16)  # before each attempt to reconnect
 _STABLE_S = 60.0  # after which the attempts are counted again
@@ -170,7 +170,7 @@ class Connection:
                     config = await asyncio.to_thread(resolved, self.config)
                     server: Any
                     if config.builtin:
-                        server = builtin.server(config)
+                        server = builtin_tools.server(config)
                     elif config.command:
                         server = stdio(config, link)
                     else:

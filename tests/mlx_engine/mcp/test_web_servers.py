@@ -9,13 +9,13 @@ import httpx2
 import keyring
 import pytest
 
-from mlx_engine.tools import oauth
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.tool import Tool, ToolResult
-from mlx_engine.tools.transports import is_secure
+from mlx_engine.mcp import oauth
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.tool import Tool, ToolResult
+from mlx_engine.mcp.transports import is_secure
 from tests.keychain import keychain
-from tests.mlx_engine.tools.running_servers import RunningServers, wait_until
-from tests.mlx_engine.tools.web_servers import SignInServer, WebTools, serving
+from tests.mlx_engine.mcp.running_servers import RunningServers, wait_until
+from tests.mlx_engine.mcp.web_servers import SignInServer, WebTools, serving
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.tools.approvals import Approvals
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.approvals import Approvals
+from mlx_engine.mcp.tool import Tool
 
 READ = Tool("Files", "read", description="Read a file.")
 TOOLS = [READ, replace(READ, description="Read any file."), replace(READ, name="list"), replace(READ, origin="other")]
@@ -133,8 +133,8 @@ def test_programs_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     code = """if True:
         import sys
         from pathlib import Path
-        from mlx_engine.tools.approvals import Approvals
-        from mlx_engine.tools.tool import Tool
+        from mlx_engine.mcp.approvals import Approvals
+        from mlx_engine.mcp.tool import Tool
         approvals = Approvals(Path(sys.argv[1]))
         for number in range(20):
             approvals.record(Tool(sys.argv[2], str(number)), "", "always")

@@ -6,9 +6,9 @@ They speak MCP like any other server, but run in this process.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlx_engine.tools.builtin.calculator import calculate
-from mlx_engine.tools.builtin.files import Files
-from mlx_engine.tools.config import ServerConfig
+from mlx_engine.mcp.calculator import calculate
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.file_tools import Files
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

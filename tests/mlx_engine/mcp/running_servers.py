@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ServerState, ServerStatus, ToolServers
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerState, ServerStatus, ToolServers
+from mlx_engine.mcp.tool import Tool, ToolResult
 
 PATIENCE_S = 60  # for busy machines
 MADE = Path(__file__).with_name("made_server.py")

@@ -20,7 +20,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.tools.transports import is_secure
+from mlx_engine.mcp.transports import is_secure
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
-from mlx_engine.tools.processes import kill_all, started_by
-from tests.mlx_engine.tools.running_servers import is_running, wait_until
+from mlx_engine.mcp.processes import kill_all, started_by
+from tests.mlx_engine.mcp.running_servers import is_running, wait_until
 
 
 def test_other_processes_are_neither_found_nor_killed() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.formats.calls import CallReader, readable
-from tests.mlx_engine.tools.made_calls import TOOLS, WRITTEN, call, format_of, written
+from tests.mlx_engine.mcp.made_calls import TOOLS, WRITTEN, call, format_of, written
 
 ARGUMENTS = st.fixed_dictionaries(
     {"city": st.text(st.sampled_from('aé😀 "\\{}[]<>/|\n:,'), max_size=12).map(str.strip)}, optional={"days": st.integers(-5, 5)}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.formats.calls import new_id
-from mlx_engine.tools.approvals import Approvals, Decision
-from mlx_engine.tools.record import DENIED, STOPPED, CallRecord, CallState, messages_of
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.approvals import Approvals, Decision
+from mlx_engine.mcp.record import DENIED, STOPPED, CallRecord, CallState, messages_of
+from mlx_engine.mcp.tool import Tool, ToolResult
 
 MOST_STEPS = 25
 

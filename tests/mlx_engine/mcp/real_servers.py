@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.tools.config import ServerConfig
+from mlx_engine.mcp.config import ServerConfig
 
 FOLDER = Path(__file__).parents[3] / "build" / "tools"
 EVERYTHING = "@modelcontextprotocol/server-everything@2026.8.31"

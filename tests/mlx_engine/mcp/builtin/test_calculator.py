@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.tools.builtin.calculator import calculate
+from mlx_engine.mcp.calculator import calculate
 
 
 @pytest.mark.parametrize(

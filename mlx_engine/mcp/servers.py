@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.tool import Tool, ToolResult
 
 if TYPE_CHECKING:
-    from mlx_engine.tools.connection import Connection
+    from mlx_engine.mcp.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class ToolServers:
         if config is None or not config.enabled:
             return None
         if name not in self._connections:
-            from mlx_engine.tools.connection import Connection  # slow to import
+            from mlx_engine.mcp.connection import Connection  # slow to import
 
             self._connections[name] = Connection(config, self._changed)
         return self._connections[name]
@@ -167,7 +167,7 @@ class ToolServers:
     def _sign_out(self, name: str) -> None:
         self._stop(name)
         if config := self._configs.get(name):
-            from mlx_engine.tools.oauth import forget  # slow to import
+            from mlx_engine.mcp.oauth import forget  # slow to import
 
             asyncio.get_running_loop().run_in_executor(None, forget, config.url)
         self._changed()

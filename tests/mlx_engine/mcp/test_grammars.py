@@ -15,7 +15,7 @@ from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.token_grammar import reply_grammar
 from tests.mlx_engine.made_tokenizers import made
-from tests.mlx_engine.tools.made_calls import FAMILIES, tokenizer_of, written
+from tests.mlx_engine.mcp.made_calls import FAMILIES, tokenizer_of, written
 
 _AT = {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"], "additionalProperties": False}
 PARAMETERS = {

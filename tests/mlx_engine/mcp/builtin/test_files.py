@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.tools.builtin import files
-from mlx_engine.tools.builtin.files import Files
+from mlx_engine.mcp import file_tools
+from mlx_engine.mcp.file_tools import Files
 
 SECRET = "outside the chosen folder"
 
@@ -171,7 +171,7 @@ def test_sizes_are_limited(tools: Files, place: Path, monkeypatch: pytest.Monkey
     for number in range(30):
         (place / f"x{number}").write_text("x\n" * 20)
     assert len(tools.search_files("x").split("\n")) == 101
-    monkeypatch.setattr(files, "_MOST_ENTRIES", 3)
+    monkeypatch.setattr(file_tools, "_MOST_ENTRIES", 3)
     assert tools.list_folder("Notes").endswith("[The folder has more than 3 entries.]")
     assert len(tools.list_folder("Notes").split("\n")) == 4
 

@@ -27,8 +27,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.processes import kill_all, started_by
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.processes import kill_all, started_by
 
 LARGEST_MESSAGE = 4 << 20  # bytes
 _MOST_VALUES = 100_000  # of a message. Parsing more would hold up the other threads

@@ -12,7 +12,7 @@ import filelock
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.private_file import write_private
-from mlx_engine.tools.tool import Tool
+from mlx_engine.mcp.tool import Tool
 
 log = logging.getLogger(__name__)
 

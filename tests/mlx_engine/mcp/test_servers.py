@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.tools.config import ServerConfig
-from mlx_engine.tools.servers import ToolServers
-from mlx_engine.tools.tool import Tool, ToolResult, named
-from tests.mlx_engine.tools.running_servers import RunningServers, is_running, made, wait_until
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ToolServers
+from mlx_engine.mcp.tool import Tool, ToolResult, named
+from tests.mlx_engine.mcp.running_servers import RunningServers, is_running, made, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +314,7 @@ def test_a_call_to_a_server_that_is_removed_at_once_ends(single: RunningServers)
 
 
 def test_the_sdk_is_imported_only_when_a_server_is_used() -> None:
-    program = "import sys, mlx_engine.tools.servers; sys.exit(any(name in sys.modules for name in ('mcp', 'anyio', 'mlx')))"
+    program = "import sys, mlx_engine.mcp.servers; sys.exit(any(name in sys.modules for name in ('mcp', 'anyio', 'mlx')))"
     assert subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[3]).returncode == 0
 
 

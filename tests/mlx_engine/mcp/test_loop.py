@@ -9,15 +9,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
-from mlx_engine.tools.approvals import Approvals
-from mlx_engine.tools.loop import ToolLoop
-from mlx_engine.tools.record import DENIED, STOPPED, CallRecord
-from mlx_engine.tools.tool import Tool, ToolResult
+from mlx_engine.mcp.approvals import Approvals
+from mlx_engine.mcp.record import DENIED, STOPPED, CallRecord
+from mlx_engine.mcp.tool import Tool, ToolResult
+from mlx_engine.mcp.tool_loop import ToolLoop
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.made_tokenizers import ids
-from tests.mlx_engine.tools.made_calls import tokenizer_of
+from tests.mlx_engine.mcp.made_calls import tokenizer_of
 
 ADD = Tool("Math", "add", description="Add numbers.")
 SEND = Tool("Mail", "send", description="Send a message.")

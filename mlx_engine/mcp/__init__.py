@@ -1,0 +1,1 @@
+"""Tools: MCP servers, built-in tools, approvals, and turns with calls."""

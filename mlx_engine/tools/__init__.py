@@ -1,1 +1,0 @@
-"""Tool calls in replies. Imports no MLX."""
