@@ -21,7 +21,7 @@ from mlx_engine.terminal.console import note, print_json
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
-    from mlx_engine.remote.engine import RemoteEngine
+    from mlx_engine.remote.remote_engine import RemoteEngine
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
@@ -195,8 +195,8 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
 
 
 def _remote(given: argparse.Namespace) -> "RemoteEngine":
-    from mlx_engine.remote.connection import RemoteConnection
-    from mlx_engine.remote.engine import RemoteEngine
+    from mlx_engine.remote.endpoint import RemoteConnection
+    from mlx_engine.remote.remote_engine import RemoteEngine
 
     key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
     return RemoteEngine(RemoteConnection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))

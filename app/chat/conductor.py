@@ -23,7 +23,7 @@ from app.store_thread import StoreThread
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling
 from mlx_engine.mcp.tool import Tool
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 
 ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
 SAVE_MS = 500  # delay after the last change of a chat's settings

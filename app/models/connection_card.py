@@ -17,7 +17,7 @@ from app.widgets.secret_texts import secret_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.connection import open_host
+from mlx_engine.remote.endpoint import open_host
 
 
 class ConnectionCard(ScrollingPage):

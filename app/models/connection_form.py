@@ -21,8 +21,8 @@ from app.widgets.secret_texts import secret_kept, secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.connection import checked, open_host
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.endpoint import checked, open_host
+from mlx_engine.remote.saved_endpoints import SavedConnection
 from mlx_engine.remote.server import RemoteServer
 
 WIDTH = 520

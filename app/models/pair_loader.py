@@ -21,7 +21,7 @@ from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
 from mlx_engine.engine.host import Job
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.remote.saved import SavedConnection, with_secrets
+from mlx_engine.remote.saved_endpoints import SavedConnection, with_secrets
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
 MAX_NAME = 80  # characters of a name that a server sends

@@ -24,7 +24,7 @@ from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.library import local_models, repo_of
 from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 

@@ -19,7 +19,7 @@ from app.models.survey import Filter
 from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 
 LIST_WIDTH = 304  # at the default text size
 MESSAGE_MS = 8000

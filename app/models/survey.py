@@ -32,7 +32,7 @@ from mlx_engine.models.library.installed import drafters_among
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, repo_of
 from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 
 log = logging.getLogger(__name__)
 

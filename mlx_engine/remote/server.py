@@ -10,7 +10,7 @@ import httpx2
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.remote.connection import RemoteConnection, address, complete_address, reason_of, refused, unreachable
+from mlx_engine.remote.endpoint import RemoteConnection, address, complete_address, reason_of, refused, unreachable
 
 ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "other"]
 

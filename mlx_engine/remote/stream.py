@@ -9,7 +9,7 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Channel, Commit, Event, Finished, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.remote.connection import RemoteConnection, failure
+from mlx_engine.remote.endpoint import RemoteConnection, failure
 from mlx_engine.remote.statistics import stats
 
 LONGEST_LINE = 10_000_000  # bytes

@@ -7,7 +7,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, PairInfo
 from mlx_engine.contract.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
 from mlx_engine.engine.host import Deliver, EngineHost, Job
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.remote_engine import RemoteEngine
 
 
 class EngineSwitch:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.connection import client_of
+from mlx_engine.remote.endpoint import client_of
 from mlx_engine.remote.server import RemoteServer, discover
 
 

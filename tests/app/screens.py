@@ -57,7 +57,7 @@ from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E40
 from mlx_engine.mcp.record import CallRecord, CallState  # noqa: E402
 from mlx_engine.models.files.tuning_files import AdapterRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
-from mlx_engine.remote.saved import SavedConnection  # noqa: E402
+from mlx_engine.remote.saved_endpoints import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402

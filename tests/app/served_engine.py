@@ -8,7 +8,7 @@ from dataclasses import replace
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Request
 from mlx_engine.engine.host import Deliver, EngineHost, Job
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.remote.switch import EngineSwitch
 from mlx_engine.server.app import Api
 from mlx_engine.server.guard import Guard

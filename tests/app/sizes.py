@@ -32,7 +32,7 @@ from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done
 
 SIZES = (QSize(700, 500), QSize(1000, 760), QSize(1600, 1000))

@@ -32,7 +32,7 @@ from app.window.palette import Palette
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.mcp.record import CallRecord, CallState
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT

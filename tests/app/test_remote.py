@@ -16,7 +16,7 @@ from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.machine.this_mac import ThisMacDialog
 from mlx_engine.contract.requests import LoadPair, RemoteConnection
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying

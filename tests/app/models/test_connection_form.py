@@ -15,7 +15,7 @@ from app.tools.server_form import ServerForm
 from mlx_engine.contract import secrets
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.remote.saved import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.conftest import Running
 from tests.app.models.picker_page import Start, look_at, opened
 from tests.keychain import Keychain, keychain

@@ -19,7 +19,7 @@ from app.models.picker_dialog import PickerDialog
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote import server as remote_server
-from mlx_engine.remote.saved import SavedConnection, read_connections, write_connections
+from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, write_connections
 from tests.app.conftest import Running
 from tests.app.models.picker_page import Start, look_at, opened, state
 from tests.keychain import keychain
@@ -313,7 +313,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server that accepts connections and never answers, with a short time limit."""
     monkeypatch.setattr(remote_server, "discover", partial(remote_server.discover, seconds=0.5))
     monkeypatch.setattr("mlx_engine.remote.trial.discover", remote_server.discover)
-    monkeypatch.setattr("mlx_engine.remote.engine.discover", remote_server.discover)
+    monkeypatch.setattr("mlx_engine.remote.remote_engine.discover", remote_server.discover)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.connection import address, checked, complete_address, unreachable
+from mlx_engine.remote.endpoint import address, checked, complete_address, unreachable
 from mlx_engine.remote.trial import try_connection
 from tests.mlx_engine.remote.replay import Response, replaying
 

@@ -14,8 +14,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.engine.host import events
-from mlx_engine.remote.connection import RemoteConnection
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.remote.replay import recorded, replaying
 
 MODELS = {("GET", "/v1/models"): recorded("mlx_lm/v1_models")}

@@ -8,8 +8,8 @@ from mlx_engine.cli import main
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.host import EngineDoor, Job, events
-from mlx_engine.remote.connection import RemoteConnection
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.terminal import generate
 from tests.mlx_engine.server.serving import Serving, serving
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
 from mlx_engine.contract.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
 from mlx_engine.remote import statistics
-from mlx_engine.remote.connection import RemoteConnection
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
 Responses = dict[tuple[str, str], Response]

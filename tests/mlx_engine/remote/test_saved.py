@@ -15,7 +15,7 @@ from mlx_engine.contract import secrets as stored_secrets
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.remote.saved import SavedConnection, read_connections, with_secrets, write_connections
+from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, with_secrets, write_connections
 from tests.keychain import keychain
 
 LAB = SavedConnection(

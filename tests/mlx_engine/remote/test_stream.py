@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.remote.connection import RemoteConnection, failure, refused
+from mlx_engine.remote.endpoint import RemoteConnection, failure, refused
 from mlx_engine.remote.stream import ReplyStream, data_of
 from tests.mlx_engine.remote.replay import recorded
 

@@ -12,8 +12,8 @@ from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Ev
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.remote.connection import RemoteConnection
-from mlx_engine.remote.engine import RemoteEngine
+from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.terminal import generate
 from tests.golden.__main__ import HERE as GOLDEN
 from tests.mlx_engine.mcp.running_servers import wait_until

@@ -28,9 +28,9 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.engine.host import Deliver, EngineDoor, Job
-from mlx_engine.remote.body import body_of
-from mlx_engine.remote.compare import compare
-from mlx_engine.remote.connection import RemoteConnection, address, client_of, complete_address, refused, unreachable
+from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, complete_address, refused, unreachable
+from mlx_engine.remote.endpoint_comparison import compare
+from mlx_engine.remote.request_body import body_of
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.stream import ReplyStream, data_of
 
