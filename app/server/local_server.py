@@ -16,23 +16,23 @@ from app.language import number, tr, translated
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.settings.preferences import Preferences
+from mlx_engine.api_server import HOST
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import LoadPair, Request
 from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import Server
 
 if TYPE_CHECKING:
-    from mlx_engine.server.app import Api
-    from mlx_engine.server.metrics import LiveRequest
+    from mlx_engine.api_server.app import Api
+    from mlx_engine.api_server.metrics import LiveRequest
 
 POLL_MS = 1000
 LOG_LINES = 200
 
 _CLOSE_S = 0.05
-_log = logging.getLogger("mlx_engine.server")
+_log = logging.getLogger("mlx_engine.api_server")
 
 
 class LocalServer(QObject):
@@ -88,7 +88,7 @@ class LocalServer(QObject):
         pair = self._loader.info
         if not self.url or pair is None or self._loader.running:
             return None
-        from mlx_engine.server.openai import model_id
+        from mlx_engine.api_server.openai import model_id
 
         return Server(self.url, self.key, model_id(pair), pair.context_limit)
 
@@ -114,7 +114,7 @@ class LocalServer(QObject):
     @Slot()
     def replace_key(self) -> None:
         """Replace the API key with a new one."""
-        from mlx_engine.server.api_key import new_key
+        from mlx_engine.api_server.api_key import new_key
 
         threading.Thread(target=lambda: self._key_found.emit(*new_key()), name="keychain", daemon=True).start()
 
@@ -147,11 +147,11 @@ class LocalServer(QObject):
 
     def _serve(self, loop: asyncio.AbstractEventLoop, stop: asyncio.Event, port: int, key: str) -> None:
         """Serve until `stop` is set. Runs on the server's thread."""
-        from mlx_engine.server.api_key import stored_key  # slow to import, like the others
-        from mlx_engine.server.app import Api
-        from mlx_engine.server.guard import Guard
-        from mlx_engine.server.listener import Listener
-        from mlx_engine.server.running import announced
+        from mlx_engine.api_server.api_key import stored_key  # slow to import, like the others
+        from mlx_engine.api_server.app import Api
+        from mlx_engine.api_server.guard import Guard
+        from mlx_engine.api_server.listener import Listener
+        from mlx_engine.api_server.running import announced
 
         error: UserError | None = None
         _log.addHandler(self._log_handler)

@@ -29,12 +29,12 @@ from app.widgets.controls import Switch, button, copy_button, prepare_number_fie
 from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_content, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
+from mlx_engine.api_server import HOST
 from mlx_engine.contract.secrets import is_available
-from mlx_engine.server import HOST
 from mlx_engine.terminal.agents import AGENTS, shell
 
 if TYPE_CHECKING:
-    from mlx_engine.server.metrics import LiveRequest
+    from mlx_engine.api_server.metrics import LiveRequest
 
 MAX_SHOWN = 8  # live requests
 WIDTH = 680

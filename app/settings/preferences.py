@@ -13,8 +13,8 @@ from app.conversations.settings import ChatSettings
 from app.conversations.wording import percent
 from app.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
+from mlx_engine.api_server import PORT
 from mlx_engine.mcp.tool_loop import MOST_STEPS
-from mlx_engine.server import PORT
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB

@@ -16,9 +16,9 @@ from types import FrameType
 
 import httpx2
 
+from mlx_engine.api_server.api_key import stored_key
+from mlx_engine.api_server.running import running_server
 from mlx_engine.contract.errors import UserError
-from mlx_engine.server.api_key import stored_key
-from mlx_engine.server.running import running_server
 from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell
 from mlx_engine.terminal.console import note, progress, say
 

@@ -8,15 +8,15 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
+from mlx_engine.api_server.api_key import stored_key
+from mlx_engine.api_server.app import Api
+from mlx_engine.api_server.guard import Guard
+from mlx_engine.api_server.listener import Listener
+from mlx_engine.api_server.openai import model_id
+from mlx_engine.api_server.running import announced
+from mlx_engine.api_server.served_models import Models
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import InstalledPair
-from mlx_engine.server.api_key import stored_key
-from mlx_engine.server.app import Api
-from mlx_engine.server.guard import Guard
-from mlx_engine.server.listener import Listener
-from mlx_engine.server.models import Models
-from mlx_engine.server.openai import model_id
-from mlx_engine.server.running import announced
 from mlx_engine.terminal.console import flush, note, print_json, say, show_log
 from mlx_engine.terminal.session import folders, is_auto, open_pair
 
@@ -37,7 +37,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     models = Models(door, info, given.load_by_name, own, given.drafter_bits)
     api = Api(door, info, Guard(given.host, key, frozenset(given.allow_origin)), models, given.log_requests)
     if given.log_requests or not given.json:
-        show_log("mlx_engine.server")
+        show_log("mlx_engine.api_server")
 
     def ready() -> None:
         if given.json:

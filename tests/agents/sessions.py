@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.api_server import running
+from mlx_engine.api_server.running import announced
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.server import running
-from mlx_engine.server.running import announced
 from tests.agents.clients import folder_of
 from tests.agents.scripted_model import ScriptedModel, Step, call
-from tests.mlx_engine.server.serving import serving
+from tests.mlx_engine.api_server.serving import serving
 
 ROOT = Path(__file__).parents[2]
 KEY = "a-secret-key"
@@ -26,7 +26,7 @@ _LAUNCH = """\
 import sys
 from pathlib import Path
 from mlx_engine.cli import main
-from mlx_engine.server import running
+from mlx_engine.api_server import running
 running._file = lambda: Path(sys.argv[1])
 sys.exit(main(["launch", *sys.argv[2:]]))
 """

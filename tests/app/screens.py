@@ -51,6 +51,7 @@ from app.tuning.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
+from mlx_engine.api_server.metrics import LiveRequest  # noqa: E402
 from mlx_engine.contract.errors import EngineText  # noqa: E402
 from mlx_engine.contract.events import TuningProgress  # noqa: E402
 from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
@@ -59,7 +60,6 @@ from mlx_engine.models.files.tuning_files import AdapterRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved_endpoints import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
-from mlx_engine.server.metrics import LiveRequest  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(

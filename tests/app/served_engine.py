@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from mlx_engine.api_server.app import Api
+from mlx_engine.api_server.guard import Guard
+from mlx_engine.api_server.listener import Listener
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Request
 from mlx_engine.engine.host import Deliver, EngineHost, Job
 from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.remote.switch import EngineSwitch
-from mlx_engine.server.app import Api
-from mlx_engine.server.guard import Guard
-from mlx_engine.server.listener import Listener
 
 # Tests that make no sense with replies from a server, and why
 LOCAL_ONLY = {

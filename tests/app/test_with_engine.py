@@ -157,7 +157,7 @@ def test_memory_stays_flat_over_two_hundred_short_replies(begin_with_demo: Begin
 def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_time(
     begin_with_demo: Begin, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlx_engine.server.api_key.stored_key", lambda: ("a-secret-key", False))
+    monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: ("a-secret-key", False))
     slipstream = begin_with_demo()
     window, question = slipstream.window, "What is 7 times 8?"
     window.preferences.server_port = 0

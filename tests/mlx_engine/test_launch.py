@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from mlx_engine.api_server import running
+from mlx_engine.api_server.running import announced, running_server
 from mlx_engine.cli import main
 from mlx_engine.contract.events import LoadProgress, PairInfo
-from mlx_engine.server import running
-from mlx_engine.server.running import announced, running_server
 from mlx_engine.terminal.agents import AGENTS, Server, shell
+from tests.mlx_engine.api_server.serving import serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine
-from tests.mlx_engine.server.serving import serving
 from tests.mlx_engine.tiny_families import save
 
 CONTEXT = 1 << 15

@@ -10,10 +10,10 @@ import pytest
 
 from app.server.local_server import ProgramsDoor
 from app.settings.preferences import Preferences
+from mlx_engine.api_server import PORT
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.engine.host import Deliver, Job
 from mlx_engine.models.library.installed import InstalledPair
-from mlx_engine.server import PORT
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
 from tests.app.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
 
@@ -102,7 +102,7 @@ def test_an_invalid_stored_port_is_the_default_one(start: Start) -> None:
 
 def test_a_bug_in_the_server_is_reported_and_turns_it_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
-    monkeypatch.setattr("mlx_engine.server.api_key.stored_key", lambda: 1 / 0)
+    monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: 1 / 0)
     app.window.server.set_on(True)
     app.until(lambda: bool(app.window.server.error))
     assert not app.window.server.on and "slipstream.log" in app.window.server.error
@@ -166,7 +166,9 @@ def test_a_request_that_arrives_as_a_load_begins_gives_way() -> None:
 def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
     start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mlx_engine.server.models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),))
+    monkeypatch.setattr(
+        "mlx_engine.api_server.served_models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),)
+    )
     engine = ScriptedEngine()
     app = start(engine)
     server = turn_on(app)
@@ -186,7 +188,9 @@ def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
 def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
     start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mlx_engine.server.models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),))
+    monkeypatch.setattr(
+        "mlx_engine.api_server.served_models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),)
+    )
     engine = ScriptedEngine()
     app = start(engine)
     app.window.preferences.load_on_request = True

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 from app.models.picker_dialog import PickerDialog
 from app.server.server_dialog import HIDDEN_KEY, MAX_SHOWN, progress
 from app.window.palette import palette_commands
-from mlx_engine.server.metrics import LiveRequest
+from mlx_engine.api_server.metrics import LiveRequest
 from tests.app.server.conftest import Start, page_of, post, turn_on
 
 LIVE = LiveRequest(1, "/v1/messages", "claude-cli")
@@ -48,7 +48,7 @@ def test_a_new_key_replaces_the_old_one_while_the_server_runs(start: Start, monk
 
 
 def test_without_a_keychain_the_page_says_how_long_the_key_is_valid(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlx_engine.server.api_key.stored_key", lambda: ("a-key", False))
+    monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: ("a-key", False))
     app = start()
     page = page_of(app)
     turn_on(app)

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from mlx_engine.api_server.body import read_json
+from mlx_engine.api_server.openai_tools import OfferedTools, schema_of
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.formats import schemas
 from mlx_engine.formats.token_grammar import reply_grammar
-from mlx_engine.server.body import read_json
-from mlx_engine.server.openai_tools import OfferedTools, schema_of
 from tests.mlx_engine.made_tokenizers import QWEN3, made
 
 

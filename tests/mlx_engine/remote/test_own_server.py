@@ -11,7 +11,7 @@ from mlx_engine.engine.host import EngineDoor, Job, events
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.terminal import generate
-from tests.mlx_engine.server.serving import Serving, serving
+from tests.mlx_engine.api_server.serving import Serving, serving
 
 ASKED = (Message("user", "How many positive whole-number divisors does 36 have?"),)
 

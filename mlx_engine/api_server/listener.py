@@ -1,0 +1,129 @@
+"""The listening socket, and the limits on connections."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mlx_engine.api_server.app import Api
+from mlx_engine.api_server.guard import MAX_HEADER_BYTES
+from mlx_engine.contract.errors import UserError
+
+HEADERS_S = 10.0  # seconds for a client to send its next request's headers
+WRITE_S = 60.0  # seconds for a client to read what was sent
+MAX_CONNECTIONS = 128
+
+
+class TimedConnection(H11Protocol):
+    """A connection that is closed unless its client sends and reads in time."""
+
+    _check: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None  # runs while the client doesn't read
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+        self._wait_for_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in (self._check, self._stalled):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait_for_headers()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.loop.call_later(WRITE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().resume_writing()
+
+    def _wait_for_headers(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
+        self._check = self.loop.call_later(HEADERS_S, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self.transport.is_closing() and not self.flow.write_paused:
+            self.transport.abort()  # the client hasn't read the rest of a response
+        elif self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+        self._wait_for_headers()
+
+
+class Listener:
+    """A server on an open socket.
+
+    Args:
+        host: name or address to listen on.
+        port: 0 selects a free one.
+
+    Raises:
+        UserError: the address can't be used.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        try:
+            family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            self._socket = socket.socket(family, socket.SOCK_STREAM)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind(address)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise UserError("port_in_use", "Port {port} is in use. Choose another port.", port=str(port)) from None
+            reason = error.strerror or type(error).__name__
+            raise UserError(
+                "cannot_listen", "Can't listen on “{host}”: {reason}. Choose another address.", host=host, reason=reason
+            ) from None
+        self._socket.listen(128)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+
+    async def serve(self, api: Api, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+        """Serve until `stop` is set. Replies in progress are then canceled.
+
+        Args:
+            ready: called once requests are served.
+        """
+        config = uvicorn.Config(
+            api,
+            http=TimedConnection,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+            timeout_graceful_shutdown=0,
+        )
+        server = _Server(config)
+        running = asyncio.ensure_future(server.serve(sockets=[self._socket]))
+        try:
+            while not server.started and not running.done():
+                await asyncio.sleep(0.01)
+            ready()
+            await stop.wait()
+        finally:
+            server.should_exit = True
+            await running
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the front end."""
+        yield

@@ -1,0 +1,233 @@
+"""Anthropic's dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mlx_engine.api_server import anthropic, openai, openai_tools
+from mlx_engine.api_server.body import log_ignored
+from mlx_engine.api_server.exchanges import Chunk, CountedReply
+from mlx_engine.api_server.messages_history import (
+    BLOCK,
+    AnthropicMessage,
+    AnthropicTool,
+    Blocks,
+    check_media,
+    deferred_tools,
+    functions,
+    system_text,
+    unknown_types,
+)
+from mlx_engine.api_server.problems import ApiError
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
+
+_SIGNATURE = "slipstream"  # clients drop thinking that has no signature
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_STOP_REASONS: dict[StopReason, str] = {
+    "eos": "end_turn",
+    "length": "max_tokens",
+    "stop_string": "stop_sequence",
+    "tool_calls": "tool_use",
+}
+
+
+class Thinking(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: str
+
+
+class ToolChoice(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class OutputConfig(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+    effort: openai.Effort | None = None
+    format: Any = None
+
+
+class MessagesFields(openai.SamplingFields):
+    messages: list[AnthropicMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
+    max_tokens: openai.TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
+    system: Blocks = Field([], description="text, or text blocks")
+    tools: list[AnthropicTool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
+    tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
+    thinking: Thinking | None = Field(None, description="turns thinking on, except for `disabled`; the budget is ignored")
+    output_config: OutputConfig | None = Field(
+        None, description="`effort`, if the chat template supports it; `format`, as `response_format`"
+    )
+    stop_sequences: openai.Stops | None = Field(None, description="takes precedence over `stop`")
+
+    nested: ClassVar[dict[str, str]] = {
+        "messages": "role content",
+        "messages.content": BLOCK,
+        "messages.content.content": BLOCK,
+        "messages.content.content.content": BLOCK,
+        "system": "type text",
+        "tools": "type name description input_schema strict defer_loading",
+        "tool_choice": "type name disable_parallel_tool_use",
+        "thinking": "type",
+        "output_config": "effort format",
+        "output_config.format": "type name strict schema json_schema",
+        "output_config.format.json_schema": "type name strict schema",
+    }
+    schema_field = "output_config.format"
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
+        "mcp_servers": ([],),
+        "n": (1,),
+        "logprobs": (False,),
+        "top_logprobs": (0,),
+        "container": (),
+        "thread": (),
+    }
+
+    @classmethod
+    def parse(cls, body: Any) -> Self:
+        if isinstance(body, dict) and body.get("thread") is not None:
+            message = "“thread” isn't supported. Send the whole chat without it."
+            raise ApiError(400, message, "thread", "thread_unsupported_request")  # tells clients to do so
+        fields = super().parse(body)
+        blocks = chain(fields.system, *(message.content for message in fields.messages))
+        log_ignored("content blocks of type", unknown_types(blocks))
+        return fields
+
+    def chat(self) -> tuple[Message, ...]:
+        """Return the messages for the engine.
+
+        Raises:
+            ApiError: the user sent an image or a document.
+        """
+        check_media(self.messages)
+        text = system_text(self.system)
+        found = [Message("system", text)] if text else []
+        later = deferred_tools(self.tools or ())
+        found += [each for message in self.messages for each in message.messages(later)]
+        return openai_tools.with_a_user(found)
+
+    def offered(self) -> openai_tools.OfferedTools:
+        choice = self.tool_choice or ToolChoice(type="auto")
+        wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
+        return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",), wanted)
+
+    @property
+    def thinks(self) -> bool:
+        return self.thinking is not None and self.thinking.type != "disabled"
+
+
+def count_request(body: Any) -> CountTokens:
+    """Return the engine's request to count the tokens of a chat.
+
+    Raises:
+        ApiError: a field is invalid.
+    """
+    fields = MessagesFields.parse(body)
+    return CountTokens(fields.chat(), fields.thinks, tools=fields.offered().declared)
+
+
+class MessagesExchange:
+    """A request for a message, and the reply.
+
+    Attributes:
+        began: whether the stream's first event was sent.
+    """
+
+    fields = MessagesFields
+
+    def __init__(self, pair: PairInfo, body: Any) -> None:
+        fields = MessagesFields.parse(body)
+        choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()
+        tools, messages = fields.offered(), fields.chat()
+        last = messages[-1] if messages and fields.messages[-1].role == "assistant" else None
+        prefill = last.content if last and last.role == "assistant" and not last.calls else ""
+        request = replace(
+            fields.request(pair, fields.max_tokens),
+            messages=messages[:-1] if prefill else messages,
+            continue_from=prefill,
+            continue_thinking=last.thinking if last and prefill else "",
+            thinking=fields.thinks,
+            effort=openai.effort_of(output.effort),
+            stop=tuple(fields.stop_sequences or fields.stop or ()),
+            tools=tools.declared,
+            one_call=bool(choice.disable_parallel_tool_use),
+            tool_choice=tools.choice,
+            schema=openai_tools.schema_of(output.format, fields.schema_field),
+        )
+        self.requests: Sequence[GenerationRequest] = [request]
+        self.streams = bool(fields.stream)
+        self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
+        self.began = False
+        self._thinking_tokens = 0
+        self._head = anthropic.message(openai.model_id(pair))
+
+    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, PrefillProgress) and not self.began:
+            self.began = True
+            yield anthropic.message_start(self._head, event.total, event.reused)
+        elif isinstance(event, Commit):
+            kind = "text" if event.channel == "answer" else "thinking"
+            self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
+            if event.text:
+                if kind != self._block:
+                    yield from self._open({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
+                yield self._delta({"type": f"{kind}_delta", kind: event.text})
+        elif isinstance(event, ToolCall):
+            yield from self._open({"type": "tool_use", "id": event.id, "name": event.name, "input": {}})
+            yield self._delta({"type": "input_json_delta", "partial_json": event.arguments})
+        elif isinstance(event, Finished):
+            yield from self._close()
+            reason = _reason(_STOP_REASONS.get(event.reason), event.stop_string)
+            yield {"type": "message_delta", "delta": reason, **anthropic.figures(event.stats, self._thinking_tokens)}
+
+    def sign_of_life(self, index: int) -> Iterable[Chunk]:
+        yield anthropic.PING if self.began else anthropic.message_start(self._head)
+        self.began = True
+
+    def end(self) -> Iterable[str | Chunk]:
+        yield {"type": "message_stop"}
+
+    def failed(self, error: ApiError) -> Iterable[Chunk]:
+        yield anthropic.error_body(error)
+
+    def whole(self, replies: Sequence[CountedReply]) -> Chunk:
+        [reply] = replies
+        blocks, end = list[Chunk](), Chunk()
+        finished = Finished(reply.reason, reply.stats, reply.stop_string)
+        for chunk in chain.from_iterable(self.chunks(0, event) for event in (*reply.parts, finished)):
+            match chunk:
+                case {"content_block": block}:
+                    blocks.append(block)
+                case {"delta": {"type": "input_json_delta", "partial_json": text}}:
+                    blocks[-1]["input"] = json.loads(text)
+                case {"type": "content_block_delta", "delta": added}:
+                    blocks[-1] |= {name: blocks[-1][name] + text for name, text in added.items() if name != "type"}
+                case {"type": "message_delta", "delta": reason, **figures}:
+                    end = reason | figures
+        return self._head | {"content": blocks} | end
+
+    def _open(self, block: Chunk) -> Iterable[Chunk]:
+        yield from self._close()
+        self._block = block["type"]
+        yield {"type": "content_block_start", "index": self._index, "content_block": block}
+
+    def _delta(self, delta: Chunk) -> Chunk:
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+    def _close(self) -> Iterable[Chunk]:
+        if self._block == "thinking":
+            yield self._delta({"type": "signature_delta", "signature": _SIGNATURE})
+        if self._block:
+            yield {"type": "content_block_stop", "index": self._index}
+            self._block = ""
+            self._index += 1
+
+
+def _reason(reason: str | None, sequence: str) -> Chunk:
+    return {"stop_reason": reason, "stop_sequence": sequence or None}

@@ -1,0 +1,179 @@
+"""The models that requests can name, and how they are loaded."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+from mlx_engine.api_server import exchanges, openai
+from mlx_engine.api_server.problems import ApiError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.engine.host import EngineDoor
+from mlx_engine.models.library.installed import InstalledPair, installed_pairs
+
+log = logging.getLogger(__name__)
+
+_RETRY_S = 5  # seconds after which a client may try again, if no pair is loaded
+
+
+class Models:
+    """The loaded pair, and the installed pairs that can be loaded by name.
+
+    Pairs are loaded one at a time, while no reply is generated. Requests are served in order of arrival, so that requests
+    for one pair can't block those for another one forever.
+
+    Attributes:
+        pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread.
+        may_load: whether a request that names another installed pair loads it.
+
+    Args:
+        own: the pair loaded at the start, which `installed_pairs` may not find.
+        drafter_bits: bits of drafters that are loaded, as in `LoadPair`.
+    """
+
+    def __init__(
+        self,
+        door: EngineDoor,
+        pair: PairInfo | None,
+        may_load: bool = False,
+        own: InstalledPair | None = None,
+        drafter_bits: int | None = None,
+    ) -> None:
+        self.pair, self.may_load = pair, may_load
+        self._door, self._own, self._drafter_bits = door, own, drafter_bits
+        self._entry = asyncio.Lock()
+        self._users = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
+        self._progress = "waiting"
+
+    async def listed(self) -> list[InstalledPair]:
+        """Return the pairs that requests can load."""
+        return await asyncio.to_thread(self._installed) if self.may_load else []
+
+    @asynccontextmanager
+    async def using(self, name: str | None, keep_alive: Callable[[str], Awaitable[None]] | None) -> AsyncIterator[PairInfo]:
+        """Load the named pair if needed, and keep it loaded.
+
+        Args:
+            name: name in the request; None stands for the loaded pair, like “default”.
+            keep_alive: called with the progress every `QUIET_S` while the request waits.
+
+        Raises:
+            ApiError: there is no such pair, or it can't be loaded.
+        """
+        found = asyncio.ensure_future(self._enter(name))
+        try:
+            while not (await asyncio.wait({found}, timeout=exchanges.QUIET_S))[0]:
+                if keep_alive is not None:
+                    await keep_alive(self._progress)
+            yield found.result()
+        finally:
+            if not found.cancel() and not found.cancelled() and found.exception() is None:
+                self._users -= 1
+                if not self._users:
+                    self._unused.set()
+
+    async def _enter(self, name: str | None) -> PairInfo:
+        async with self._entry:
+            other = await self._other(name)
+            if other is not None:
+                await self._unused.wait()
+                loading = asyncio.ensure_future(self._load(other))
+                try:
+                    await asyncio.shield(loading)
+                except asyncio.CancelledError:
+                    await asyncio.wait({loading})  # no request can use a half-loaded pair
+                    raise
+            if (pair := self.pair) is None:
+                raise none_loaded()
+            self._users += 1
+            self._unused.clear()
+            return pair
+
+    async def _other(self, name: str | None) -> InstalledPair | None:
+        """Return the named pair, or None if it is the loaded one."""
+        pair = self.pair
+        if name in (None, openai.ALIAS) or (pair is not None and name in (pair.name, openai.model_id(pair))):
+            return None
+        installed = await asyncio.to_thread(self._installed)
+        named = [one for one in installed if name in (one.name, openai.model_id(one), *one.aliases)]
+        if named and pair is not None and openai.model_id(named[0]) == openai.model_id(pair):
+            return None
+        if named and self.may_load:
+            return named[0]
+        available = ", ".join(f"“{openai.model_id(one)}”" for one in installed[:20])
+        if named or not self.may_load:
+            names = f"“{openai.model_id(pair)}” or “{openai.ALIAS}”" if pair else f"“{openai.ALIAS}”"
+            message = f"The model “{name[:100]}” isn't loaded. Use {names}. "
+            how = "start “slipstream serve” with --load-by-name, or turn on “Load models on request” in the app"
+            message += f"To load models by name, {how}. Installed: {available}."
+        else:
+            message = f"The model “{name[:100]}” isn't installed. Use one of {available}."
+        raise ApiError(404, message, "model", "model_not_found")
+
+    def _installed(self) -> list[InstalledPair]:
+        try:
+            found = [*([self._own] if self._own else []), *installed_pairs()]
+        except UserError as error:
+            raise ApiError.because(error) from None
+        return list({openai.model_id(one): one for one in reversed(found)}.values())[::-1]
+
+    async def _load(self, wanted: InstalledPair) -> None:
+        """Load a pair. If that fails, load the previous one again if it was freed.
+
+        Raises:
+            ApiError: the pair can't be loaded.
+        """
+        before, began = self.pair, time.monotonic()
+        try:
+            await self._request(wanted)
+        except ApiError as error:
+            log.warning("Can't load %s (%s)", openai.model_id(wanted), error.code)
+            if self.pair is None and before is not None:
+                for previous in await asyncio.to_thread(self._installed):
+                    if openai.model_id(previous) == openai.model_id(before):
+                        await self._request(previous)
+            message = f"“{openai.model_id(wanted)}” can't be loaded. {error.message}"
+            raise ApiError(503, message, "model", "model_not_loaded") from None
+        else:
+            old = f" in place of {openai.model_id(before)}" if before else ""
+            log.warning("Loaded %s%s for a request, in %.1f s", openai.model_id(wanted), old, time.monotonic() - began)
+
+    async def _request(self, wanted: InstalledPair) -> None:
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        failed: Failed | None = None
+
+        def deliver(event: Event | None) -> None:
+            nonlocal failed
+            match event:
+                case LoadProgress(fraction):
+                    self._progress = f"loading {openai.model_id(wanted)}, {fraction:.0%}"
+                    if fraction:  # at 0, files are checked and the old pair is still loaded
+                        self.pair = None
+                case PairInfo(why_not_fastest=why):
+                    self.pair = event
+                    if why is not None:
+                        log.warning("%s", why)
+                case Failed():
+                    failed = event
+                case None:
+                    with suppress(RuntimeError):  # the loop has ended
+                        loop.call_soon_threadsafe(ended.set)
+
+        job = self._door.submit(LoadPair(wanted.target, wanted.drafter, self._drafter_bits, wanted.auto), deliver)
+        try:
+            await ended.wait()
+        finally:
+            job.cancel()
+            self._progress = "waiting"
+        if failed is not None:
+            raise ApiError.because(UserError.of(failed))
+
+
+def none_loaded() -> ApiError:
+    message = "No models are loaded. Load a pair in Slipstream, or wait until the models have loaded."
+    return ApiError(503, message, code="model_not_loaded", retry_after=_RETRY_S)
