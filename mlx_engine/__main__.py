@@ -6,7 +6,7 @@ import sys
 def main() -> int:
     """Run the command and return its exit code."""
     try:
-        from mlx_engine import cli
+        from mlx_engine.cli import main as cli
 
         return cli.main()
     except KeyboardInterrupt:

@@ -124,14 +124,14 @@ def speed_section(speed: dict[str, Any] | None) -> str:
     """Return the table and picture of `slipstream bench`."""
     if speed is None:
         return NOT_MEASURED
-    from mlx_engine.bench import results  # here, so that --help needs no environment
+    from mlx_engine.cli import bench_results  # here, so that --help needs no environment
 
     of = speed["machine"]
     return "\n\n".join(
         [
             f"{speed['when'][:10]}, {of['system']}, Python {of['python']}, MLX {of['mlx']}, mlx-lm {of['mlx_lm']}.",
             "![Rates, acceptance by position, widths, and the ratio by kind of text](../tests/benchmarks/report/speed.svg)",
-            f"```\n{results.table(speed)}\n```",
+            f"```\n{bench_results.table(speed)}\n```",
             "`slipstream bench --compare tests/benchmarks/report/speed.json MINE.json` compares your computer with this one.",
         ]
     )

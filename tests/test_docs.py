@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine import cli
+from mlx_engine.cli import main
 from tests.packaging import script
 
 ROOT = Path(__file__).parents[1]
@@ -61,7 +61,7 @@ def told(arguments: list[str]) -> str:
     """The help text of a terminal command."""
     out = StringIO()
     with redirect_stdout(out), pytest.raises(SystemExit) as end:
-        cli.main([*arguments, "--help"])
+        main.main([*arguments, "--help"])
     assert end.value.code == 0
     return out.getvalue()
 

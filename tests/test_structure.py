@@ -247,10 +247,10 @@ NO_TERMINAL = {
     "mlx_engine/formats/template_child.py": {"sys.stdin", "sys.stdout"},
     "mlx_engine/formats/template_sandbox.py": {"os.write"},
     "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
-    "mlx_engine/terminal/arguments.py": {"sys.stdin"},
-    "mlx_engine/terminal/chat.py": {"sys.stdin"},
-    "mlx_engine/terminal/models.py": {"sys.stdin", "getpass.getpass"},
-    "mlx_engine/terminal/tune_process.py": {"sys.stdin"},
+    "mlx_engine/cli/arguments.py": {"sys.stdin"},
+    "mlx_engine/cli/chat.py": {"sys.stdin"},
+    "mlx_engine/cli/models.py": {"sys.stdin", "getpass.getpass"},
+    "mlx_engine/cli/tune_process.py": {"sys.stdin"},
 }
 
 

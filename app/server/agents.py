@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QProcess
 
 from app.language import tr
-from mlx_engine.terminal.agents import AGENTS, Server, shell
+from mlx_engine.cli.agents import AGENTS, Server, shell
 
 TERMINALS = (("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xterm", "-e"))  # on Linux
 

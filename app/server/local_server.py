@@ -17,12 +17,12 @@ from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.settings.preferences import Preferences
 from mlx_engine.api_server import HOST
+from mlx_engine.cli.agents import Server
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import LoadPair, Request
 from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.terminal.agents import Server
 
 if TYPE_CHECKING:
     from mlx_engine.api_server.app import Api

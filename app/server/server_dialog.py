@@ -30,8 +30,8 @@ from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_cont
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.api_server import HOST
+from mlx_engine.cli.agents import AGENTS, shell
 from mlx_engine.contract.secrets import is_available
-from mlx_engine.terminal.agents import AGENTS, shell
 
 if TYPE_CHECKING:
     from mlx_engine.api_server.metrics import LiveRequest

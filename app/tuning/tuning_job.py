@@ -20,7 +20,7 @@ from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, rem
 
 log = logging.getLogger(__name__)
 
-MODULE = "mlx_engine.terminal.tune_process"
+MODULE = "mlx_engine.cli.tune_process"
 KILL_MS = 120_000  # a training step of a large drafter takes seconds, a reply can take longer
 LONGEST_LINE = 1 << 20  # bytes
 _COUNTS = (("number", "total"), ("step", "steps"))  # values of progress texts

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.conversations.wording import size
 from app.language import number, tr
+from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.hardware import machine
@@ -15,7 +16,6 @@ from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
 from mlx_engine.models.tuning_needs import TuningNeeds, predict_needs
-from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 
 _FEWEST_CHATS = 2
 

@@ -25,7 +25,7 @@ _NOTE = "printf 'caf\\303\\251 <1>' > note.txt"
 _LAUNCH = """\
 import sys
 from pathlib import Path
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.api_server import running
 running._file = lambda: Path(sys.argv[1])
 sys.exit(main(["launch", *sys.argv[2:]]))

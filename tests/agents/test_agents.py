@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.cli.agents import AGENTS
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.terminal.agents import AGENTS
 from tests.agents.scripted_model import CompactingModel, ScriptedModel, Step, call
 from tests.agents.sessions import FINAL, FOUND, HEADLESS, Session, session
 from tests.agents.tiny_agents import KINDS, Turn, WritingModel

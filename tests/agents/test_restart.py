@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.cli.agents import AGENTS
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.formats import chat_prompt
 from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.terminal.agents import AGENTS
 from tests.agents.sessions import session
 from tests.agents.tiny_agents import KINDS, tiny_pair
 from tests.mlx_engine.asking import reply

@@ -9,9 +9,9 @@ from app.conversations.database import FILE
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
+from mlx_engine.cli.tune import saved_prompts
 from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.mcp.record import CallRecord
-from mlx_engine.terminal.tune import saved_prompts
 from tests.app.scripted_engine import commit, done
 from tests.app.test_store import chat_of, save
 

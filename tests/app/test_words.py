@@ -12,11 +12,11 @@ from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.records import details, node_from
 from app.conversations.reply import LiveRate, Reply, joined
 from app.conversations.settings import ChatSettings
+from mlx_engine.cli.generate import stats_line
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompareResult, Failed, Finished, PrefillProgress, Stats
 from mlx_engine.contract.events import CompletedReply as WholeReply
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.terminal.generate import stats_line
 from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 

@@ -15,7 +15,7 @@ from mlx_engine.hardware import blas
 
 blas.prepare()  # before MLX is imported
 
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Failed, Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402

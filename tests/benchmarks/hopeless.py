@@ -27,8 +27,8 @@ from mlx_engine.hardware import blas
 
 IN_USE = blas.prepare()  # before MLX is imported
 
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.events import Commit, Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.decoding.width import PairHistory  # noqa: E402

@@ -21,8 +21,8 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message  # noqa: E402
 from mlx_engine.engine.comparison import collect  # noqa: E402

@@ -35,9 +35,9 @@ import mlx.nn as nn  # noqa: E402
 from mlx_lm import load as mlx_lm_load  # noqa: E402
 from mlx_lm import stream_generate  # noqa: E402
 
-from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402

@@ -21,7 +21,7 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.requests import Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402

@@ -11,7 +11,7 @@ import threading
 import time
 from statistics import median
 
-from mlx_engine.bench.prompts import SETS
+from mlx_engine.cli.bench_prompts import SETS
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.engine.host import EngineHost

@@ -20,12 +20,12 @@ blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.cli import main as slipstream  # noqa: E402
+from mlx_engine.cli.main import main as slipstream  # noqa: E402
+from mlx_engine.cli.tune import read_prompts  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
-from mlx_engine.terminal.tune import read_prompts  # noqa: E402
 from mlx_engine.tuning.recorded_replies import TargetReply, record, rounds  # noqa: E402
 from training.corpus import styles  # noqa: E402
 from training.corpus.chats import FOLLOWED, KINDS, Chat, follow_up, make  # noqa: E402

@@ -26,9 +26,9 @@ IN_USE = blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
-from mlx_engine.bench.comparison import paired_ratio  # noqa: E402
-from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.calibration.calibration import calibrate  # noqa: E402
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
+from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.bench import comparison, results
-from mlx_engine.bench.prompts import PROMPTS, SETS, Prompt
-from mlx_engine.bench.results import DFLASH, PLAIN, BenchMode, MeasuredReply
-from mlx_engine.bench.speed import Meter, Plan, measure, order
-from mlx_engine.cli import main
+from mlx_engine.cli import bench_ratio, bench_results
+from mlx_engine.cli.bench import Meter, Plan, measure, order
+from mlx_engine.cli.bench_prompts import PROMPTS, SETS, Prompt
+from mlx_engine.cli.bench_results import DFLASH, PLAIN, BenchMode, MeasuredReply
+from mlx_engine.cli.main import main
 from mlx_engine.contract.events import CompletedReply
 from mlx_engine.engine.host import EngineHost
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
@@ -47,7 +47,7 @@ def test_it_rests_between_runs_and_measures_every_mode() -> None:
 @given(st.lists(st.integers(2, 16).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w - 1))), max_size=30))
 def test_acceptance_by_position_counts_drafts(rounds: list[tuple[int, int]]) -> None:
     report = replace(stats("dflash"), widths=tuple(w for w, _ in rounds), accepted_per_round=tuple(a for _, a in rounds))
-    kept, tested = results.by_position([report])
+    kept, tested = bench_results.by_position([report])
     for k, (a, b) in enumerate(zip(kept, tested, strict=True)):
         assert a == sum(accepted > k for _, accepted in rounds)
         assert b == sum(width - 1 > k and accepted >= k for width, accepted in rounds)
@@ -71,11 +71,11 @@ def test_plain_steps_that_a_server_does_not_report_are_in_no_round() -> None:
     found = measured({PLAIN: 100.0, DFLASH: 300.0})
     counts = {"tokens": 101, "rounds": 10, "accepted": 20, "plain_steps": 0}
     found = [replace(each, reply=replace(each.reply, stats=replace(each.stats, **counts))) for each in found]  # type: ignore
-    assert results.summarize(found)["dflash"]["tokens_per_round"] == 3.0
+    assert bench_results.summarize(found)["dflash"]["tokens_per_round"] == 3.0
 
 
 def test_medians_quartiles_and_energy() -> None:
-    report = results.summarize(measured({PLAIN: 100.0, DFLASH: 300.0, BenchMode("dflash", 8): 200.0}))
+    report = bench_results.summarize(measured({PLAIN: 100.0, DFLASH: 300.0, BenchMode("dflash", 8): 200.0}))
     assert report["plain"]["runs_tok_s"] == pytest.approx([100, 101, 102])
     assert report["plain"]["decode_tok_s"] == pytest.approx(101)
     assert report["plain"]["quartiles"]["decode_tok_s"] == pytest.approx([100, 102])
@@ -118,13 +118,13 @@ def test_a_comparison_lists_differing_conditions() -> None:
     def report(name: str, plain: float) -> dict:
         shared = {"name": name, "family": "qwen3", "block_size": 8, "drafter_weights": "float32"}
         machine = {"system": "Linux", "device": "CPU", "blas": "wheel", "threads": 1, "mlx": "1", "mlx_lm": "1"}
-        report = results.summarize(measured({PLAIN: plain, DFLASH: 300.0}))
+        report = bench_results.summarize(measured({PLAIN: plain, DFLASH: 300.0}))
         return {"pair": shared, "machine": machine, "set": "mixed", "max_tokens": 9, **report}
 
-    found = comparison.compare(report("small", 100.0), report("large", 50.0))
+    found = bench_ratio.compare(report("small", 100.0), report("large", 50.0))
     assert found["differs"] == [{"what": "pair: name", "a": "small", "b": "large"}]
     assert found["ways"]["plain"]["value"] == pytest.approx(0.5)
-    assert "Different pair: name: small and large" in comparison.table(found)
+    assert "Different pair: name: small and large" in bench_ratio.table(found)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"replies": [{}]}'])

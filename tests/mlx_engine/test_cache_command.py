@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.prefix.part_store import PrefixStore
 from tests.mlx_engine.saved_parts import damage, save, tokens_of
 

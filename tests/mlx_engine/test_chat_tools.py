@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli import tools
+from mlx_engine.cli.main import main
+from mlx_engine.cli.tools import TerminalTools
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
@@ -21,8 +23,6 @@ from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.record import DENIED, STOPPED
 from mlx_engine.mcp.servers import ServerStatus, ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult
-from mlx_engine.terminal import tools
-from mlx_engine.terminal.tools import TerminalTools
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 EXPRESSION = ToolCall("a", "calculator", '{"expression": "2 + 2"}')

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.events import Commit, Event
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from tests.golden.__main__ import HERE
@@ -150,7 +150,7 @@ class TestGenerate:
         shown = capsys.readouterr()
         assert (shown.out, shown.err) == ("Hello\n", "Stopped.\n")
 
-    @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli", "mlx_engine.engine.host", "mlx_engine.terminal.console"])
+    @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli.main", "mlx_engine.engine.host", "mlx_engine.cli.console"])
     def test_ctrl_c_while_modules_are_imported_shows_no_traceback(self, module: str) -> None:
         """The first tenths of a second of every command."""
         code = f"""if True:
@@ -429,7 +429,7 @@ class TestTheProgram:
         assert done.stderr.decode().startswith("SLIPSTREAM_BLAS is “fast”")
 
     def test_help_and_version_do_not_load_mlx(self) -> None:
-        code = "import sys; from mlx_engine.cli import parser; parser(); sys.exit('mlx.core' in sys.modules)"
+        code = "import sys; from mlx_engine.cli.main import parser; parser(); sys.exit('mlx.core' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
         for argv in (("--help",), ("--version",), ("generate", "--help")):
             assert installed(*argv).returncode == 0

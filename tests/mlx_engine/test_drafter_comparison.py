@@ -13,7 +13,8 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_engine.cli import main, parser
+from mlx_engine.cli import compare_drafters
+from mlx_engine.cli.main import main, parser
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
@@ -34,7 +35,6 @@ from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import fastest_drafter, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
-from mlx_engine.terminal import compare_drafters
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.models.test_speeds import stats

@@ -12,8 +12,8 @@ from pathlib import Path
 import mlx.core as mx
 import pytest
 
-from mlx_engine import cli
 from mlx_engine.calibration import kernel_selection, kernel_trials, saved_calibration, self_check
+from mlx_engine.cli import main
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
@@ -379,11 +379,11 @@ def test_evidence_is_saved_for_the_pair_and_damaged_files_are_ignored(tiny, demo
 
 
 def test_doctor_says_that_there_is_no_metal_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["doctor", "--kernels"]) == 0
+    assert main.main(["doctor", "--kernels"]) == 0
     printed = capsys.readouterr().out
     for name in KERNELS:
         assert any(line.startswith(name) and "off" in line and "Metal" in line for line in printed.splitlines())
-    assert cli.main(["doctor", "--kernels", "--json"]) == 0
+    assert main.main(["doctor", "--kernels", "--json"]) == 0
     assert [kernel["used"] for kernel in json.loads(capsys.readouterr().out)["kernels"]] == [False] * len(KERNELS)
 
 

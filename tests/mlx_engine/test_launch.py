@@ -16,9 +16,9 @@ import pytest
 
 from mlx_engine.api_server import running
 from mlx_engine.api_server.running import announced, running_server
-from mlx_engine.cli import main
+from mlx_engine.cli.agents import AGENTS, Server, shell
+from mlx_engine.cli.main import main
 from mlx_engine.contract.events import LoadProgress, PairInfo
-from mlx_engine.terminal.agents import AGENTS, Server, shell
 from tests.mlx_engine.api_server.serving import serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 from tests.mlx_engine.tiny_families import save

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step
 from mlx_engine.engine.engine import Engine

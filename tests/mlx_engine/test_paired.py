@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.bench.comparison import paired_ratio
+from mlx_engine.cli.bench_ratio import paired_ratio
 
 rates = st.lists(st.lists(st.floats(1, 1000), min_size=3, max_size=3), min_size=2, max_size=12)
 

@@ -11,8 +11,8 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.models.switch_layers import SwitchLinear
 
-from mlx_engine.bench.speed import roofline_table
 from mlx_engine.calibration import roofline
+from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TuningProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import chat_template_utils
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.bench import comparison
-from mlx_engine.cli import main
+from mlx_engine.cli import bench_ratio
+from mlx_engine.cli.main import main
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 from tests.packaging import ROOT, script
 
@@ -106,8 +106,8 @@ def test_missing_measurements_are_named(report: Path) -> None:
 
 
 def test_a_kept_report_can_be_compared_with_another(report: Path) -> None:
-    kept = comparison.read(report / "speed.json")
-    assert comparison.compare(kept, kept)["ways"].keys() == {"plain", "dflash", "width 4", "width 8"}
+    kept = bench_ratio.read(report / "speed.json")
+    assert bench_ratio.compare(kept, kept)["ways"].keys() == {"plain", "dflash", "width 4", "width 8"}
     assert len(json.dumps(kept)) < len((report.parent / "speed.json").read_text())
 
 

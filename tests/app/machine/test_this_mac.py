@@ -9,11 +9,11 @@ import pytest
 from app.conversations.wording import size
 from app.machine import this_mac
 from app.machine.this_mac import ThisMacDialog, about
-from mlx_engine.bench.speed import roofline_table
+from mlx_engine.cli import doctor
+from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial, Roofline
 from mlx_engine.models.fit import gigabytes
-from mlx_engine.terminal import doctor
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.server import agents
 from app.server.agents import open_terminal, write_script
-from mlx_engine.terminal.agents import AGENTS, Server
+from mlx_engine.cli.agents import AGENTS, Server
 from tests.app.server.conftest import Start, page_of, turn_on
 
 SERVER = Server("http://127.0.0.1:8484", "a-secret-key", "demo-pair", 2048)

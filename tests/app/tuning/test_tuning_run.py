@@ -22,7 +22,7 @@ from tests.app.test_store import chat_of, save
 # Tunes for a moment only, and with the priority of the tests
 SHORT = """
 import dataclasses, os, sys
-from mlx_engine.terminal import tune_process
+from mlx_engine.cli import tune_process
 os.nice, whole = (lambda niceness: niceness), tune_process.request
 few = lambda request: dataclasses.replace(request, general=request.general[:8], epochs=8.0, max_tokens=48)
 tune_process.request = lambda *given: few(whole(*given))

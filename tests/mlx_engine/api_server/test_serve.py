@@ -17,7 +17,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 
 from mlx_engine.api_server.api_key import new_key, stored_key
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.models.library.pair import demo_pair
 from tests.keychain import keychain
 from tests.mlx_engine.scripted_engine import ScriptedEngine
@@ -70,7 +70,7 @@ class TestSigterm:
         """A server whose last replies take forever."""
         program = """
 import asyncio, sys
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.api_server.listener import Listener
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 

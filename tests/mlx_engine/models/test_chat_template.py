@@ -11,7 +11,7 @@ from huggingface_hub import constants
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Message
 from mlx_engine.formats import chat_prompt

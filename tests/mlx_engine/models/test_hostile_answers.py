@@ -14,7 +14,7 @@ from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads import hub as hub_module
 from mlx_engine.models.downloads.hub import Hub, Unreachable, busy, retry_after

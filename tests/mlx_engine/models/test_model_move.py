@@ -18,7 +18,7 @@ from huggingface_hub import scan_cache_dir
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract import files
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads import model_move

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from mlx_engine.cli import main
+from mlx_engine.cli import model_pull
+from mlx_engine.cli.main import main
 from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.download_queue import QueueFile
@@ -26,7 +27,6 @@ from mlx_engine.models.files.repo import whole_model
 from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.library import base_name, local_models, repo_of
 from mlx_engine.models.library.pair import Pair, demo_pair
-from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
@@ -77,9 +77,7 @@ class TestPull:
         local_hub.repo("owner/drafter", drafter_files(100_000))
         environment = {**os.environ, "HF_ENDPOINT": local_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
         environment.pop("HF_HUB_CACHE", None)
-        code = (
-            f"import sys; sys.modules['mlx'] = None; from mlx_engine.cli import main; sys.exit(main({['models', 'pull', *BOTH]!r}))"
-        )
+        code = f"import sys; sys.modules['mlx'] = None; from mlx_engine.cli.main import main; sys.exit(main({['models', 'pull', *BOTH]!r}))"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         expect_whole(local_hub, Cache(tmp_path / "home/hub"))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 
+from mlx_engine.cli.models import _faults
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
@@ -23,7 +24,6 @@ from mlx_engine.models.library.catalog import Catalog, load_catalog
 from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
-from mlx_engine.terminal.models import _faults
 from tests.hub.repos import TARGET, WHOLE, config, target_files, tensors, whole_files
 from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.models.downloads import Impatience, download, fetch, leftovers, run_until

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder, read_json
 from mlx_engine.contract.requests import Sampling
@@ -152,7 +152,7 @@ def test_a_deleted_current_folder_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     root = Path(__file__).parents[3]
-    code = f"import sys, os; sys.path.insert(0, {str(root)!r}); os.rmdir(os.getcwd()); from mlx_engine.cli import main; "
+    code = f"import sys, os; sys.path.insert(0, {str(root)!r}); os.rmdir(os.getcwd()); from mlx_engine.cli.main import main; "
     code += "sys.exit(main(['models', 'list', '--add-folder', 'x']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from mlx_engine.cli import main
+from mlx_engine.cli.console import ask, note, prepare, print_json, progress, say
+from mlx_engine.cli.main import main
 from mlx_engine.contract.visible import visible
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.hub_cache import Cache
-from mlx_engine.terminal.console import ask, note, prepare, print_json, progress, say
 from tests.golden.__main__ import HERE
 from tests.hub import server
 from tests.hub.server import LocalHub

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import constants
 from keyring.backends.fail import Keyring as NoKeychain
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from mlx_engine.cli import main
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.download import DownloadProgress
 from mlx_engine.models.downloads.download_queue import DownloadQueue, PairReady, QueueChanged, QueueEvent, QueueFile
@@ -48,8 +48,8 @@ BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
 ROOT = Path(__file__).parents[3]
 PULL = f"""
 import sys
-from mlx_engine.cli import main
-from mlx_engine.terminal import model_pull
+from mlx_engine.cli.main import main
+from mlx_engine.cli import model_pull
 model_pull._GOODBYE = {SILENCE}  # Ctrl-C waits for the end of what is at work, however slow the machine is
 sys.exit(main(sys.argv[1:]))
 """

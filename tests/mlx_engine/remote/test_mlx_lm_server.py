@@ -11,13 +11,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from mlx_engine.cli import generate
 from mlx_engine.contract.events import CompletedReply, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.engine.host import EngineDoor, EngineHost, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
-from mlx_engine.terminal import generate
 
 QUESTIONS = ("What is 25 % of 80?", "Say hello.", "What is the capital of France?", "Sort 9, 4, 7.")
 

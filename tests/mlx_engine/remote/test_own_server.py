@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli import generate
+from mlx_engine.cli.main import main
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.host import EngineDoor, Job, events
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
-from mlx_engine.terminal import generate
 from tests.mlx_engine.api_server.serving import Serving, serving
 
 ASKED = (Message("user", "How many positive whole-number divisors does 36 have?"),)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from mlx_engine.cli import generate
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
@@ -14,7 +15,6 @@ from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
-from mlx_engine.terminal import generate
 from tests.golden.__main__ import HERE as GOLDEN
 from tests.mlx_engine.mcp.running_servers import wait_until
 from tests.mlx_engine.remote.vllm_servers import VllmServer, vllm_server

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.cli import main
+from mlx_engine.cli import session
+from mlx_engine.cli import tune as command
+from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.contract.requests import Message, TuneDrafter
 from mlx_engine.models.files import tuning_files
-from mlx_engine.terminal import session
-from mlx_engine.terminal import tune as command
 from mlx_engine.tuning import tuner
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.tuning.test_tune import copied
@@ -204,5 +204,5 @@ def test_results_are_shown_with_their_change():
 
 
 def test_the_command_does_not_load_mlx_before_its_blas_is_chosen():
-    code = "import sys, mlx_engine.terminal.tune; sys.exit('mlx.core' in sys.modules)"
+    code = "import sys, mlx_engine.cli.tune; sys.exit('mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

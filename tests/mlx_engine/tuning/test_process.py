@@ -14,6 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.cli import tune_process
+from mlx_engine.cli.tune import chosen_prompts
+from mlx_engine.cli.tune_process import PausableHost
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, TuneDrafter
@@ -22,9 +25,6 @@ from mlx_engine.models import tuning_needs
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import UnfinishedRun, run_folder, unfinished_run
 from mlx_engine.models.tuning_needs import predict_needs
-from mlx_engine.terminal import tune_process
-from mlx_engine.terminal.tune import chosen_prompts
-from mlx_engine.terminal.tune_process import PausableHost
 from mlx_engine.tuning import recorded_replies, training_loop, tuner
 from tests.mlx_engine.tuning.test_tune import PROMPTS, copied
 
@@ -147,7 +147,7 @@ def test_the_process_ends_when_its_input_ends(folders):
     """As when the window has quit."""
     prompts = [[(message.role, message.content) for message in prompt] for prompt in SAVED]  # enough to tune
     order = {"target": str(folders[0]), "drafter": str(folders[1]), "prompts": prompts, "log": "the log"}
-    command = [sys.executable, "-m", "app", "--child", "mlx_engine.terminal.tune_process"]
+    command = [sys.executable, "-m", "app", "--child", "mlx_engine.cli.tune_process"]
     found = subprocess.run(command, input=json.dumps(order) + "\n", capture_output=True, text=True, timeout=120)
     lines = [json.loads(line) for line in found.stdout.splitlines()]
     assert lines[-1]["event"] == "paused"

@@ -18,6 +18,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mlx_engine.cli import arguments
+from mlx_engine.cli.console import discard_unreadable, flush, print_json
+from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, request
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
 from mlx_engine.contract.requests import LoadPair, Message, Request
@@ -25,9 +28,6 @@ from mlx_engine.engine.host import EngineHost, Job, events
 from mlx_engine.hardware import blas
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
-from mlx_engine.terminal import arguments
-from mlx_engine.terminal.console import discard_unreadable, flush, print_json
-from mlx_engine.terminal.tune import Prompts, chosen_prompts, general_prompts, request
 
 _NICENESS = 10
 _SAVE_S = 2.0  # between two writes of the progress

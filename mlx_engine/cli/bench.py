@@ -16,19 +16,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.bench import comparison, results
-from mlx_engine.bench.prompts import SETS, Prompt
+from mlx_engine.cli import bench_ratio, bench_results, generate, session
+from mlx_engine.cli.bench_prompts import SETS, Prompt
+from mlx_engine.cli.console import note, print_json, progress, say
+from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.files import write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import GenerationRequest, MeasureMachine
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas, machine
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.terminal import generate, session
-from mlx_engine.terminal.console import note, print_json, progress, say
-from mlx_engine.terminal.session import cancellable, folders, open_pair
 
-_ALTERNATING: tuple[results.BenchMode, ...] = (results.PLAIN, results.DFLASH)
+_ALTERNATING: tuple[bench_results.BenchMode, ...] = (bench_results.PLAIN, bench_results.DFLASH)
 _DEFAULT_WIDTHS = (4, 8, 16)
 _GROUP = 4  # prompts between measurements of fixed widths
 _COUNTERS = Path("/sys/class/powercap")
@@ -85,7 +84,7 @@ class Plan:
 def run(given: argparse.Namespace, door: EngineDoor) -> int:
     """Measure, print the report, and return the exit code."""
     if given.compare:
-        return comparison.run(given.compare[0], given.compare[1], given.json)
+        return bench_ratio.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:
         return _run_roofline(given, door)
     info = open_pair(door, given, calibrated=True)
@@ -119,22 +118,22 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         "max_tokens": given.max_tokens,
         "cool_down_s": given.cool_down,
         "energy": "powercap" if meter.known and not info.remote else "unknown",
-        **results.summarize(measured),
+        **bench_results.summarize(measured),
     }
     if given.out is not None:
         write_json(given.out, report)
-    print_json(report) if given.json else say(*results.table(report).split("\n"))
+    print_json(report) if given.json else say(*bench_results.table(report).split("\n"))
     return 0
 
 
-def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.MeasuredReply] | None:
+def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[bench_results.MeasuredReply] | None:
     """Return the replies to every prompt in every mode, or None if Ctrl-C stopped it.
 
     Raises:
         UserError: a request failed.
     """
-    measured: list[results.MeasuredReply] = []
-    fixed = tuple(results.BenchMode("dflash", width) for width in plan.widths)
+    measured: list[bench_results.MeasuredReply] = []
+    fixed = tuple(bench_results.BenchMode("dflash", width) for width in plan.widths)
     try:
         for number in range(-1, plan.runs):  # the first run warms up with one prompt and is not reported
             prompts = list(plan.prompts if number >= 0 else plan.prompts[:1])
@@ -153,13 +152,15 @@ def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.Measured
                 if reply.reason == "cancelled":
                     return None
                 if number >= 0:
-                    measured.append(results.MeasuredReply(number, prompt, mode, reply, joules))
+                    measured.append(bench_results.MeasuredReply(number, prompt, mode, reply, joules))
     finally:
         progress("")
     return measured
 
 
-def order(prompts: list[Prompt], number: int, fixed: tuple[results.BenchMode, ...]) -> list[tuple[int, Prompt, results.BenchMode]]:
+def order(
+    prompts: list[Prompt], number: int, fixed: tuple[bench_results.BenchMode, ...]
+) -> list[tuple[int, Prompt, bench_results.BenchMode]]:
     """Return the order of a run: prompt index, prompt, and mode."""
     found = []
     for start in range(0, len(prompts), _GROUP):

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mlx_engine.cli.console import note, print_json, progress, say, shows_progress
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.models.downloads.bandwidth import Throttle, download_limit
 from mlx_engine.models.downloads.download import Download, DownloadProgress, IncompatiblePair
@@ -17,7 +18,6 @@ from mlx_engine.models.downloads.matching import alternatives
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.catalog import Catalog
 from mlx_engine.models.library.pair import Pair
-from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
 
 _GRACE_S = 5.0  # after Ctrl-C, for pending writes
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from mlx_engine.cli.console import ask, note, progress
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
@@ -18,7 +19,6 @@ from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
 from mlx_engine.mcp.tool_loop import ToolLoop
-from mlx_engine.terminal.console import ask, note, progress
 
 _CONNECTING_S = 60.0
 _WAKE_S = 0.05  # an endless wait may miss Ctrl-C

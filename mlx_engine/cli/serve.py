@@ -15,10 +15,10 @@ from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.openai import model_id
 from mlx_engine.api_server.running import announced
 from mlx_engine.api_server.served_models import Models
+from mlx_engine.cli.console import flush, note, print_json, say, show_log
+from mlx_engine.cli.session import folders, is_auto, open_pair
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import InstalledPair
-from mlx_engine.terminal.console import flush, note, print_json, say, show_log
-from mlx_engine.terminal.session import folders, is_auto, open_pair
 
 _ENDING_S = 1.5  # seconds in which replies in progress are ended
 

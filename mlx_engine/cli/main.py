@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from mlx_engine.cli import arguments, console
+from mlx_engine.cli.console import note, print_json
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.visible import visible
 from mlx_engine.engine.host import EngineHost
-from mlx_engine.terminal import arguments, console
-from mlx_engine.terminal.console import note, print_json
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
 _WITHOUT_ENGINE = ("models", "launch", "cache")
-_MODULES = {"bench": "mlx_engine.bench.speed", "kernels": "mlx_engine.terminal.kernels"}
+_MODULES = {"bench": "mlx_engine.cli.bench", "kernels": "mlx_engine.cli.kernels"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -180,7 +180,7 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
     """
     name = "kernels" if given.command == "doctor" and given.kernels else given.command
     name = "compare_drafters" if getattr(given, "drafters", None) else name
-    module = import_module(_MODULES.get(name, f"mlx_engine.terminal.{name}"))
+    module = import_module(_MODULES.get(name, f"mlx_engine.cli.{name}"))
     status: int
     if name in _WITHOUT_ENGINE:
         status = module.run(given)

@@ -8,12 +8,12 @@ from importlib.metadata import version
 import mlx.core as mx
 
 from mlx_engine.calibration.kernel_selection import NO_METAL
+from mlx_engine.cli.console import note, print_json, say
+from mlx_engine.cli.session import measure, open_pair
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.kernels.operations import KERNELS
-from mlx_engine.terminal.console import note, print_json, say
-from mlx_engine.terminal.session import measure, open_pair
 
 _EXPLANATION = (
     "Columns show the share of the time per token that each kernel saves, by tokens of context.",

@@ -12,14 +12,14 @@ from typing import Literal
 
 import platformdirs
 
+from mlx_engine.cli.console import print_json, say
+from mlx_engine.cli.session import folders, open_pair
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.engine.host import EngineDoor, events
 from mlx_engine.hardware import blas
 from mlx_engine.hardware.machine import installed_gb, total_memory
-from mlx_engine.terminal.console import print_json, say
-from mlx_engine.terminal.session import folders, open_pair
 
 _SETUP = "Run `make run` to install missing packages."
 _WIDTH = 4  # rows per round

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
-from mlx_engine.bench.prompts import Prompt
+from mlx_engine.cli import generate
+from mlx_engine.cli.bench_prompts import Prompt
 from mlx_engine.contract.events import CompletedReply, Stats, tokens_per_round
 from mlx_engine.contract.requests import Mode
-from mlx_engine.terminal import generate
 
 
 @dataclass(frozen=True)

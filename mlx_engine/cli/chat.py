@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from mlx_engine.cli import arguments, compare, generate
+from mlx_engine.cli.console import ask, note
+from mlx_engine.cli.session import cancellable, open_pair
+from mlx_engine.cli.tools import TerminalTools
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.record import messages_of
-from mlx_engine.terminal import arguments, compare, generate
-from mlx_engine.terminal.console import ask, note
-from mlx_engine.terminal.session import cancellable, open_pair
-from mlx_engine.terminal.tools import TerminalTools
 
 HELP = """\
 /dflash on|off   turn DFlash on or off

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 from mlx_engine.api_server import HOST, PORT
 from mlx_engine.api_server.guard import is_loopback
+from mlx_engine.cli.agents import AGENTS
+from mlx_engine.cli.session import folders
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
@@ -20,8 +22,6 @@ from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampl
 from mlx_engine.mcp.tool_loop import MOST_STEPS
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.terminal.agents import AGENTS
-from mlx_engine.terminal.session import folders
 
 _Number = TypeVar("_Number", int, float)
 

@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from mlx_engine.cli import arguments, generate
+from mlx_engine.cli.console import note, print_json, say
+from mlx_engine.cli.session import cancellable, open_pair
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Event, Finished
 from mlx_engine.contract.requests import CompareRequest
 from mlx_engine.engine.host import EngineDoor
-from mlx_engine.terminal import arguments, generate
-from mlx_engine.terminal.console import note, print_json, say
-from mlx_engine.terminal.session import cancellable, open_pair
 
 STOPPED = "Stopped. There is nothing to compare."
 

@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from mlx_engine.cli import arguments
+from mlx_engine.cli.console import at_terminal, note, print_json, write
+from mlx_engine.cli.session import cancellable, open_pair
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
 from mlx_engine.contract.requests import Mode
 from mlx_engine.engine.host import EngineDoor
-from mlx_engine.terminal import arguments
-from mlx_engine.terminal.console import at_terminal, note, print_json, write
-from mlx_engine.terminal.session import cancellable, open_pair
 
 STOPPED: dict[StopReason, str] = {
     "length": "stopped at the token limit",

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mlx_engine.cli.console import note, print_json, progress, say, shows_progress
+from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
 from mlx_engine.hardware import machine
@@ -28,8 +30,6 @@ from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, l
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models, looks_like_drafter, remove_folder
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
-from mlx_engine.terminal.console import note, print_json, progress, say, shows_progress
-from mlx_engine.terminal.model_pull import in_background, pull, with_alternatives
 
 
 def run(given: argparse.Namespace) -> int:

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import resources
+from mlx_engine.cli.console import note, print_json, say
+from mlx_engine.cli.session import folders, measure, open_pair
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.files import cannot_read, data_folder
@@ -16,8 +18,6 @@ from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
 from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter
-from mlx_engine.terminal.console import note, print_json, say
-from mlx_engine.terminal.session import folders, measure, open_pair
 
 Prompts = list[tuple[Message, ...]]
 

@@ -18,9 +18,9 @@ import httpx2
 
 from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.running import running_server
+from mlx_engine.cli.agents import AGENTS, FOLDER, Server, shell
+from mlx_engine.cli.console import note, progress, say
 from mlx_engine.contract.errors import UserError
-from mlx_engine.terminal.agents import AGENTS, FOLDER, Server, shell
-from mlx_engine.terminal.console import note, progress, say
 
 _LEAST_CONTEXT = 8192  # tokens; descriptions of tools take most of them
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed

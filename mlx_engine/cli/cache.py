@@ -2,10 +2,10 @@
 
 import argparse
 
+from mlx_engine.cli.console import print_json, say
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.fit import gigabytes
 from mlx_engine.prefix.part_store import PrefixStore, default_folder
-from mlx_engine.terminal.console import print_json, say
 
 
 def run(given: argparse.Namespace) -> int:

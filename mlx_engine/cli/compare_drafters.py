@@ -6,6 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mlx_engine.cli import arguments, generate
+from mlx_engine.cli.compare import STOPPED
+from mlx_engine.cli.console import note, print_json, progress, say
+from mlx_engine.cli.session import cancellable, folders
+from mlx_engine.cli.tune import read_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, DrafterResult, DrafterRun, DraftersCompared, Finished, LoadProgress, TuningProgress
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest, Message
@@ -14,11 +19,6 @@ from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.library import model_name
-from mlx_engine.terminal import arguments, generate
-from mlx_engine.terminal.compare import STOPPED
-from mlx_engine.terminal.console import note, print_json, progress, say
-from mlx_engine.terminal.session import cancellable, folders
-from mlx_engine.terminal.tune import read_prompts, saved_prompts
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:

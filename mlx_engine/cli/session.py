@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from mlx_engine.cli.console import note, progress, shows_progress
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
@@ -13,7 +14,6 @@ from mlx_engine.engine.host import EngineDoor, Job, events
 from mlx_engine.models.library.installed import fastest_drafter
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder
-from mlx_engine.terminal.console import note, progress, shows_progress
 
 _NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from mlx_engine.cli.console import print_json, say
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
-from mlx_engine.terminal.console import print_json, say
 
 _CONDITIONS = {
     "pair": ("name", "family", "block_size", "drafter_weights", "tuned", "remote"),

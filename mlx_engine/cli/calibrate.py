@@ -3,11 +3,11 @@
 import argparse
 from dataclasses import asdict
 
+from mlx_engine.cli.console import note, print_json, say
+from mlx_engine.cli.session import measure, open_pair
 from mlx_engine.contract.events import Calibrated
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.engine.host import EngineDoor
-from mlx_engine.terminal.console import note, print_json, say
-from mlx_engine.terminal.session import measure, open_pair
 
 
 def run(given: argparse.Namespace, door: EngineDoor) -> int:

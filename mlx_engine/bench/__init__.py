@@ -1,1 +1,0 @@
-"""The benchmark behind `slipstream bench`."""

@@ -1,1 +1,0 @@
-"""Commands of the console script, one module each, and shared helpers."""
