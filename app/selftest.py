@@ -120,7 +120,7 @@ def _check_window() -> Iterator["CheckResult"]:
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
-    from app.data_paths import DataPaths
+    from app.system.data_paths import DataPaths
     from mlx_engine.calibration.self_check import CheckResult
 
     app = QApplication.instance() or QApplication(["slipstream"])

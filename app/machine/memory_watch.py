@@ -7,10 +7,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app import macos
 from app.conversations.wording import size
 from app.language import sentences, tr
-from app.macos import Pressure
+from app.system import macos
+from app.system.macos import Pressure
 from mlx_engine.hardware import machine
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from app import language
 from app.application import Slipstream
-from app.data_paths import DataPaths
-from app.garbage import GarbageCollector
+from app.system.data_paths import DataPaths
+from app.system.garbage import GarbageCollector
 from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE

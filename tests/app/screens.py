@@ -43,8 +43,8 @@ from PySide6.QtWidgets import (  # noqa: E402
 )
 
 from app.application import Slipstream  # noqa: E402
-from app.data_paths import DataPaths  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
+from app.system.data_paths import DataPaths  # noqa: E402
 from app.transcript.call_card import CallCard  # noqa: E402
 from app.tuning.tune_dialog import TuneDialog  # noqa: E402
 from app.tuning.tuning_survey import TuningPair, TuningSurvey  # noqa: E402

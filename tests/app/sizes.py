@@ -27,9 +27,9 @@ from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # 
 
 from app import language
 from app.application import Slipstream
-from app.data_paths import DataPaths
 from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
+from app.system.data_paths import DataPaths
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.saved_endpoints import SavedConnection

@@ -175,7 +175,7 @@ def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_killed(file: File
 
 
 def test_waiting_for_a_slot_does_not_count_as_reading_time(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-ISc", 'print(\'{"pages": ["Text"]}\')']))
+    monkeypatch.setattr("app.system.child.command", lambda module: (sys.executable, ["-ISc", 'print(\'{"pages": ["Text"]}\')']))
     monkeypatch.setattr(attachments, "PDF_SECONDS", 3.0)
     slot = threading.Semaphore(0)
     monkeypatch.setattr(attachments, "_pdf_slots", slot)
@@ -203,7 +203,7 @@ def test_a_read_canceled_while_waiting_starts_no_process(file: File, monkeypatch
 
 @pytest.mark.parametrize("dies", ["import os; os.kill(os.getpid(), 9)", "print('no JSON')", "print('[]')", "1 / 0"])
 def test_a_pdf_that_crashes_its_process_is_reported_as_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
-    monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-c", dies]))
+    monkeypatch.setattr("app.system.child.command", lambda module: (sys.executable, ["-c", dies]))
     with pytest.raises(UserError, match="is damaged"):
         read(file("a.pdf", pdf("Text")))
 

@@ -14,7 +14,7 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
-from app.data_paths import DataPaths
+from app.system.data_paths import DataPaths
 from mlx_engine.contract.requests import ToolCall
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.tool import Tool

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.garbage import GarbageCollector
+from app.system.garbage import GarbageCollector
 from tests.app.conftest import PATIENCE_MS
 
 

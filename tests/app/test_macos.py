@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import macos
 from app.machine import memory_watch
 from app.machine.memory_watch import CALM_READINGS, MemoryWatch
-from app.macos import Activity
+from app.system import macos
+from app.system.macos import Activity
 
 
 class Process:

@@ -12,10 +12,10 @@ from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import crash_log, data_paths
 from app.__main__ import main
 from app.application import FileOpening
-from app.single_instance import SingleInstance, address
+from app.system import crash_log, data_paths
+from app.system.single_instance import SingleInstance, address
 from tests.benchmarks import window
 
 PATIENCE_S = 120  # for busy machines
@@ -97,7 +97,7 @@ CRASH = """
 import os, signal
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from app.single_instance import SingleInstance
+from app.system.single_instance import SingleInstance
 app = QCoreApplication([])
 one = SingleInstance(Path(os.environ["TMPDIR"]) / "data")
 assert one.claim()
@@ -107,7 +107,7 @@ SECOND = """
 import os, sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from app.single_instance import SingleInstance
+from app.system.single_instance import SingleInstance
 app = QCoreApplication([])
 second = SingleInstance(Path(os.environ["TMPDIR"]) / "data")
 sys.exit(7 if second.claim() else 0 if second.raise_first() else 1)

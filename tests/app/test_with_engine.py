@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
-from app.data_paths import DataPaths
 from app.models.picker_dialog import PickerDialog
+from app.system.data_paths import DataPaths
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS, reply_views
 

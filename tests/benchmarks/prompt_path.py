@@ -37,7 +37,7 @@ def record_path(kernel: str) -> list[str]:
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
-    from app.data_paths import DataPaths
+    from app.system.data_paths import DataPaths
     from mlx_engine.engine.engine import Engine
     from mlx_engine.engine.host import EngineHost
     from mlx_engine.kernels.operations import with_kernels

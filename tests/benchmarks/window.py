@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Slipstream
 from app.conversations.chat_tree import Chat
 from app.conversations.settings import ChatSettings
-from app.data_paths import DataPaths
+from app.system.data_paths import DataPaths
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Stats
 from mlx_engine.engine.host import local_engine

@@ -1,0 +1,1 @@
+"""The app as a process: paths, crash reports, one instance, updates, macOS."""
