@@ -24,8 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", *_]:
             print("--child requires a module of mlx_engine or app.conversations.pdf_pages.", file=sys.stderr)
             return 2
-    from app import language
     from app.system import data_paths
+    from app.text import language
 
     language.start(data_paths.find().settings_file)
     from app.application import run

@@ -14,11 +14,9 @@ from PySide6.QtCore import QEvent, QObject, QProcess, QSettings, QSocketNotifier
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
-from app import language
 from app.chat.conductor import Conductor
 from app.conversations.database import FILE, open_store
 from app.engine_adapter import EngineAdapter
-from app.language import tr
 from app.machine.memory_watch import MemoryWatch
 from app.models.picker import Picker
 from app.notice import Notice
@@ -29,6 +27,8 @@ from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
 from app.system.macos import Activity
 from app.system.single_instance import SingleInstance
+from app.text import language
+from app.text.language import tr
 from app.tools.tool_box import ToolBox
 from app.tuning.tuning_job import TuningJob
 from app.widgets.controls import window_icon

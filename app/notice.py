@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QPushButton
 
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look

@@ -20,7 +20,7 @@ from app.conversations import wording
 from app.conversations.database import OpenedStore, open_store
 from app.conversations.schema import is_disk_fault
 from app.conversations.store import Store
-from app.language import tr, translated
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
-from app.language import tr
 from app.settings.preferences import Preferences
+from app.text.language import tr
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from app.language import WINDOW_TEXTS  # noqa: E402
+from app.text.language import WINDOW_TEXTS  # noqa: E402
 
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de", "zh_CN")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QSizePolicy, QWid
 from app.conversations import wording
 from app.conversations.attachments import Attachment, shortened
 from app.conversations.wording import number, size
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.attachments import Attachment, ReadCancellation, prompt_text, read
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr, translated
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.conductor import Conductor
-from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
-from app.language import tr
 from app.sidebar.chat_library import ChatLibrary
+from app.text.language import tr
+from app.text.plain_text import clean
 from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, column, fit_content, flow, lay_out
 from app.widgets.theme import Theme, set_look

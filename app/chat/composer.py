@@ -8,8 +8,8 @@ from app.chat.attachment_chips import AttachmentChips, files_in
 from app.chat.attachment_reader import AttachmentReader
 from app.conversations.attachments import Attachment, shortened
 from app.conversations.chat_tree import Turn
-from app.conversations.plain_text import clean
-from app.language import tr
+from app.text.language import tr
+from app.text.plain_text import clean
 from app.widgets.controls import IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look

@@ -11,15 +11,15 @@ from app.chat.reply_job import ReplyJob
 from app.compare.comparison_job import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, same_again
-from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
-from app.language import tr, translated
 from app.machine.measurements import RooflineJob
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
+from app.text.language import tr, translated
+from app.text.plain_text import clean
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling
 from mlx_engine.mcp.tool import Tool

@@ -15,9 +15,9 @@ from app.chat.full_context import FullContextBar
 from app.conversations.attachments import shortened
 from app.conversations.chat_tree import Turn
 from app.conversations.wording import about_tokens, number
-from app.language import sentences, tr
 from app.notice import Notice, NoticeAction, NoticeBar
 from app.rendering.text_marks import SourceLegend
+from app.text.language import sentences, tr
 from app.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row

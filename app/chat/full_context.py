@@ -11,8 +11,8 @@ from app.chat.composer import Composer
 from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter
 from app.engine_adapter import Delivery
-from app.language import tr, translated
 from app.notice import Notice
+from app.text.language import tr, translated
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import Theme, set_look

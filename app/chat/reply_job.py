@@ -10,9 +10,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.conversations.chat_tree import Chat, Turn
 from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr, translated
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
+from app.text.language import tr, translated
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord, Difference, side_names, spread
 from app.conversations.reply import Reply
-from app.language import tr
 from app.rendering.blocks_view import BlocksView
+from app.text.language import tr
 from app.transcript.message_views import ThinkingView
 from app.transcript.scrolling_column import FollowingScrollArea
 from app.transcript.stats_line import StatsLine

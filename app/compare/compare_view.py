@@ -21,7 +21,7 @@ from app.conversations.comparison_record import ComparisonRecord, difference_bet
 from app.conversations.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
 from app.conversations.reply import Reply
 from app.conversations.wording import mode_names
-from app.language import number, sentences, tr
+from app.text.language import number, sentences, tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name

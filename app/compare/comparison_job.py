@@ -12,8 +12,8 @@ from app.conversations.drafters_record import DraftersRecord
 from app.conversations.reply import Reply
 from app.conversations.store import Store
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr, translated
 from app.store_thread import StoreThread
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
     CompareResult,

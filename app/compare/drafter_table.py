@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from app.conversations import wording
 from app.conversations.drafters_record import DrafterRow
 from app.conversations.reply import Reply
-from app.language import number, tr, translated
+from app.text.language import number, tr, translated
 from app.widgets.controls import ThinBar, as_tooltip, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme

@@ -11,9 +11,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from app.conversations.plain_text import clean
 from app.conversations.wording import number, size
 from app.system import child
+from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 

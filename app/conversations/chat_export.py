@@ -12,7 +12,7 @@ from app.conversations import wording
 from app.conversations.chat_tree import Chat, new_id
 from app.conversations.records import chat_to_json
 from app.conversations.store import ChatSummary, Folder
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
 from mlx_engine.contract.visible import visible

@@ -18,7 +18,7 @@ from app.conversations.recognition import KnownChats
 from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.conversations.store import Folder, Snapshot, Store
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
 

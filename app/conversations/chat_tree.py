@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.conversations.attachments import Attachment, prompt_text
-from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
+from app.text.plain_text import NEW_CHAT, title_from
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.mcp.record import messages_of
 

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 from app.conversations.chat_tree import Chat, Node
 from app.conversations.json_values import as_dict, as_list, as_text, as_time
-from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.reply import Reply
+from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError
 
 THINKING = ("thoughts", "reasoning_recap")

@@ -15,7 +15,7 @@ from pathlib import Path
 from app.conversations import schema, wording
 from app.conversations.salvage import read_database
 from app.conversations.store import Snapshot, Store
-from app.language import sentences, tr
+from app.text.language import sentences, tr
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from app.conversations.chat_tree import messages_before_prompt, new_id
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured
 from app.conversations.json_values import as_text, read_as
 from app.conversations.wording import mode_names
-from app.language import number, sentences, tr, translated
+from app.text.language import number, sentences, tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import ComparisonVerdict, DrafterResult, DraftersCompared, PairInfo, Proposer
 from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling

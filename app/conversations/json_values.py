@@ -8,7 +8,7 @@ from math import inf
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from app.conversations.plain_text import clean
+from app.text.plain_text import clean
 from mlx_engine.contract.errors import EngineText
 
 LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are clamped to it

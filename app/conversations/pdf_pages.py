@@ -10,7 +10,7 @@ import json
 import sys
 from contextlib import suppress
 
-from app.conversations.plain_text import clean
+from app.text.plain_text import clean
 
 MEMORY = 4 << 30  # bytes of address space, on systems that enforce it
 

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node
 from app.conversations.json_values import as_dict, parse_json, read_as
-from app.conversations.plain_text import clean
 from app.conversations.records import text_of, texts_of_calls
 from app.conversations.store import Store
+from app.text.plain_text import clean
 
 
 @dataclass(eq=False)

@@ -11,9 +11,9 @@ from typing import Any
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, NodeRole, new_id
 from app.conversations.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
-from app.conversations.plain_text import NEW_CHAT
 from app.conversations.reply import Reply, Suppliers
 from app.conversations.settings import MAX_TOKENS, ChatSettings
+from app.text.plain_text import NEW_CHAT
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode
 from mlx_engine.mcp.record import STOPPED, CallRecord

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Literal, get_args
 
-from app.language import translated
+from app.text.language import translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import (
     Commit,

@@ -18,11 +18,11 @@ from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.drafters_record import DraftersRecord, read_comparison
 from app.conversations.json_values import as_dict, as_time, parse_json
-from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.records import node_from
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder
-from app.language import tr
+from app.text.language import tr
+from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.conversations.json_values import read_as
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.contract.requests import Sampling
 
 MAX_TOKENS = 1024

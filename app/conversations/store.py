@@ -13,10 +13,10 @@ from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.drafters_record import DraftersRecord, read_comparison
 from app.conversations.json_values import as_dict, parse_json
-from app.conversations.plain_text import clean
 from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
 from app.conversations.schema import transaction
 from app.conversations.settings import ChatSettings, Preset
+from app.text.plain_text import clean
 
 MAX_HITS = 200
 MAX_COMPARISONS = 500

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from app.conversations.reply import Reply
-from app.language import number, tr, translated
+from app.text.language import number, tr, translated
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import Mode
 

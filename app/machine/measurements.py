@@ -5,7 +5,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr, translated
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Calibrated, Failed, PairInfo, TuningProgress
 from mlx_engine.contract.machine_events import KernelsSelected, Roofline

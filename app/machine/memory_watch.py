@@ -8,9 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.wording import size
-from app.language import sentences, tr
 from app.system import macos
 from app.system.macos import Pressure
+from app.text.language import sentences, tr
 from mlx_engine.hardware import machine
 
 log = logging.getLogger(__name__)

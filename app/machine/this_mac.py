@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import percent, size
-from app.language import figures, number, tr, translated
+from app.text.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look

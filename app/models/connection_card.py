@@ -4,12 +4,12 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.plain_text import one_line
 from app.conversations.wording import tokens
-from app.language import number, tr, translated
 from app.models.pair_card import MAX_WIDTH, FactTable
 from app.models.picker import Picker
 from app.models.survey import MAX_NAME
+from app.text.language import number, tr, translated
+from app.text.plain_text import one_line
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from app.conversations.wording import size
-from app.language import tr, translated
 from app.system import child
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.models.library.pair import Pair

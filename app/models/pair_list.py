@@ -5,10 +5,10 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QStandardItem, 
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.conversations.wording import percent
-from app.language import tr
 from app.models.downloads import PairState
 from app.models.picker import Picker
 from app.models.survey import Candidate
+from app.text.language import tr
 from app.widgets.soft_edge import SoftEdge
 from app.widgets.theme import Theme
 

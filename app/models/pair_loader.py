@@ -9,12 +9,12 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.plain_text import one_line
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import sentences, tr, translated
 from app.machine.measurements import BackgroundTuning
 from app.models.survey import listed_name
 from app.notice import Notice
+from app.text.language import sentences, tr, translated
+from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection

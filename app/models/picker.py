@@ -8,11 +8,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
-from app.language import sentences, tr, translated
 from app.models.connections import Connections
 from app.models.downloads import Downloads, PairDownload, PairState
 from app.models.storage import Background, Storage
 from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
+from app.text.language import sentences, tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import LoadPair

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridL
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
-from app.language import tr
 from app.models.connection_card import ConnectionCard
 from app.models.connection_form import ConnectionForm
 from app.models.pair_card import PairCard
@@ -16,6 +15,7 @@ from app.models.pair_list import PairList
 from app.models.picker import Picker, is_folder
 from app.models.storage import Storage, while_open
 from app.models.survey import Filter
+from app.text.language import tr
 from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look

@@ -6,7 +6,7 @@ The start page and the Models window both use these estimates.
 import re
 from dataclasses import dataclass
 
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.hardware import machine
 from mlx_engine.models.fit import CONTEXT, Fit, FitLine, FitVerdict

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from app.conversations.wording import size
-from app.language import tr, translated
 from app.models.downloads import Downloads
+from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.models.downloads.bandwidth import download_limit, save_download_limit
 from mlx_engine.models.downloads.download_queue import QueueFile

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from app.conversations.plain_text import one_line
 from app.conversations.wording import size
-from app.language import sentences, tr
 from app.models.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
+from app.text.language import sentences, tr
+from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode

@@ -8,11 +8,11 @@ from PySide6.QtCore import QPoint, QRect, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from app.language import tr
 from app.rendering.blocks import CodeBlock
 from app.rendering.highlighting import Highlighter, SyntaxColor
 from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
+from app.text.language import tr
 from app.widgets.controls import button, copy_button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look

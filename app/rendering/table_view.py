@@ -20,11 +20,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QScrollArea
 
-from app.language import tr
 from app.rendering.blocks import Row, TableBlock, qt_length, spans_text
 from app.rendering.lazy_stack import LazyStack
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, cursor_at
 from app.rendering.text_view import DocumentView
+from app.text.language import tr
 from app.widgets.theme import Theme
 
 CHUNK_ROWS = 25  # rows per document

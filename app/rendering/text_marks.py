@@ -16,9 +16,9 @@ from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor, QT
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.conversations.reply import Supplier
-from app.language import tr
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text, qt_length
 from app.rendering.streaming import StreamingMarkdown
+from app.text.language import tr
 from app.widgets.theme import SMALL, Theme
 
 MAX_SYNTAX = 8  # Markdown characters before a space

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QProcess
 
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.cli.agents import AGENTS, Server, shell
 
 TERMINALS = (("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xterm", "-e"))  # on Linux

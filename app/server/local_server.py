@@ -12,10 +12,10 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.language import number, tr, translated
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.settings.preferences import Preferences
+from app.text.language import number, tr, translated
 from mlx_engine.api_server import HOST
 from mlx_engine.cli.agents import Server
 from mlx_engine.contract.errors import UserError

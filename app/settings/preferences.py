@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QSettings, Signal, Slot
 from app.conversations.json_values import parse_json
 from app.conversations.settings import ChatSettings
 from app.conversations.wording import percent
-from app.language import LANGUAGES, tr
+from app.text.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.api_server import PORT
 from mlx_engine.mcp.tool_loop import MOST_STEPS

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.conversations import wording
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr
 from app.settings.preferences import Preferences
+from app.text.language import tr
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Form
 from app.widgets.save_dialog import confirm

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeV
 
 from app.chat.conductor import Conductor
 from app.conversations.store import ChatSummary, Folder
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme

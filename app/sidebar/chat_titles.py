@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.chat.conductor import Conductor
 from app.conversations.chat_tree import Chat
-from app.conversations.plain_text import short_title
 from app.engine_adapter import Delivery
+from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemMo
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.conversations.store import ChatSummary, SearchHit
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import as_tooltip
 from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import Theme

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QThreadPool, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app.conversations.settings import ChatSettings
-from app.language import translated
+from app.text.language import translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from app.language import tr, translated
+from app.text.language import tr, translated
 from app.tools.server_card import ServerCard
 from app.tools.server_form import ImportDialog, ServerForm
 from app.tools.tool_box import ToolBox

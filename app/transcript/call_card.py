@@ -12,10 +12,10 @@ from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
 from app.conversations import wording
-from app.conversations.plain_text import clean
-from app.language import number, tr
 from app.rendering.text_marks import NO_MARKS, TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
+from app.text.language import number, tr
+from app.text.plain_text import clean
 from app.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
 from app.widgets.layout import Item, column, flow, row

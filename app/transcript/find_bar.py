@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit
 
-from app.language import tr
 from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length, spans_text
 from app.rendering.text_marks import TextRange
+from app.text.language import tr
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ANSWER, AREAS
 from app.transcript.scrolling_column import ScrollingColumn

@@ -4,10 +4,10 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, Q
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
-from app.language import tr
 from app.rendering.markdown import clean_text, is_safe_link
 from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.streaming import StreamingMarkdown
+from app.text.language import tr
 from app.transcript.message_column import END_OFFSET, TextPosition
 from app.transcript.message_views import ANSWER, AREAS, THINKING
 from app.transcript.scrolling_column import ScrollingColumn

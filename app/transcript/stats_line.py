@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.conversations import wording
 from app.conversations.reply import Reply
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme, set_look

@@ -5,9 +5,9 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import chats, percent, size
-from app.language import number, tr, translated
 from app.models.downloads import duration
 from app.models.pair_loader import PairLoader
+from app.text.language import number, tr, translated
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair
 from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label

@@ -9,9 +9,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
-from app.language import tr, translated
 from app.models.storage import Background
 from app.system import child
+from app.text.language import tr, translated
 from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned, TuningProgress

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.conversations.wording import size
-from app.language import number, tr
+from app.text.language import number, tr
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS

@@ -51,7 +51,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.language import tr
+from app.text.language import tr
 from app.widgets.theme import SMALL, Theme, set_look
 
 COPIED_MS = 1500

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.language import tr
+from app.text.language import tr
 from app.widgets.controls import Label, button, small_label
 from app.widgets.theme import SMALL, Theme, set_look
 

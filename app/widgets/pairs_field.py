@@ -3,8 +3,8 @@
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.conversations.plain_text import one_line
-from app.language import tr
+from app.text.language import tr
+from app.text.plain_text import one_line
 from app.widgets.theme import set_look
 from mlx_engine.contract.secrets import is_reference
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from app.language import tr
+from app.text.language import tr
 
 MAX_NAME = 80  # characters; names in three-byte characters stay within file system limits
 

@@ -1,6 +1,6 @@
 """Where secrets are kept, in the same words everywhere."""
 
-from app.language import tr
+from app.text.language import tr
 from mlx_engine.contract.secrets import all_saved, is_available, is_reference
 
 

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QMenu, QMenu
 
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
-from app.language import number, tr
 from app.machine.this_mac import machine_title
 from app.settings.preferences import Preferences, Setting
 from app.sidebar.chat_list import ChatList
+from app.text.language import number, tr
 from app.transcript.transcript import Transcript
 from app.updates import Updates
 from app.window.chat_commands import ChatCommands

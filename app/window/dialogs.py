@@ -14,7 +14,6 @@ from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import Comparison
 from app.conversations.settings import ChatSettings
 from app.conversations.wording import percent
-from app.language import tr
 from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
 from app.models.picker import Picker
@@ -25,6 +24,7 @@ from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
+from app.text.language import tr
 from app.tools.tools_pane import ToolsPane
 from app.tuning.tune_dialog import TuneDialog, loaded_pair
 from app.tuning.tuning_job import TuningJob

@@ -10,8 +10,8 @@ from PySide6.QtCore import QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QTextEdit, QWidget
 
-from app.language import tr
 from app.rendering.markdown import is_safe_link
+from app.text.language import tr
 from app.widgets.controls import SearchField, small_label
 from app.widgets.layout import PageList, line, row
 from app.widgets.theme import Theme

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMenu, QMenuBar, QWidget
 
 from app.chat.conductor import Conductor
-from app.language import tr
+from app.text.language import tr
 from app.widgets.layout import column
 from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import Theme, set_look

@@ -6,8 +6,8 @@ from PySide6.QtCore import QProcess, Slot
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
-from app.language import tr
 from app.system import child, crash_log
+from app.text.language import tr
 from app.widgets.controls import button, copy_button, small_label
 from app.widgets.layout import column, row
 from app.widgets.save_dialog import ask_save_path

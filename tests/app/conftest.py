@@ -13,10 +13,10 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import language
 from app.application import Slipstream
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
+from app.text import language
 from app.transcript.message_views import PromptView, ReplyView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
-from app import language
 from app.models.connection_form import ConnectionForm
 from app.models.picker_dialog import PickerDialog
+from app.text import language
 
 HOME = tempfile.mkdtemp()
 for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME, "HF_HUB_OFFLINE": "1"}.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
+from app.text.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import Running
 from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done

@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 from app.application import Slipstream
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat
-from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.system.data_paths import DataPaths
+from app.text.plain_text import clean
 from mlx_engine.contract.requests import ToolCall
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.tool import Tool

@@ -12,11 +12,11 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
-from app.language import unbroken
 from app.models.pair_card import facts_of
 from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend
 from app.models.survey import survey
+from app.text.language import unbroken
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine

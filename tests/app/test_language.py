@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTranslator
 
-from app import language
 from app.chat.welcome import examples
 from app.conversations import wording
 from app.conversations.comparison_record import short_verdict
 from app.conversations.database import FILE, open_store
-from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
 from app.models.survey import survey
+from app.text import language
+from app.text.language import LANGUAGES, tr
 from app.tools.server_card import server_title
 from app.transcript.call_card import server_name
 from mlx_engine.contract.errors import EngineText, UserError

@@ -11,9 +11,9 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication
 
-from app import language
-from app.language import tr
 from app.system import child
+from app.text import language
+from app.text.language import tr
 from tests.app.conftest import Running, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, commit
 from tests.app.test_start import PATIENCE_S, ROOT

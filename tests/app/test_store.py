@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import language
 from app.conversations import database, schema, wording
 from app.conversations.chat_tree import Chat
 from app.conversations.database import FILE, open_store
-from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder, Snapshot, Store, terms_of
+from app.text import language
+from app.text.plain_text import clean
 from tests.app.chats import chats, same
 from tests.app.scripted_engine import commit, done
 

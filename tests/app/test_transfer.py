@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from app.conversations import chat_export, chat_import
 from app.conversations.chat_export import to_markdown
 from app.conversations.chat_tree import Chat
-from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.salvage import ImportedChats
 from app.conversations.store import ChatSummary, Folder, Snapshot, Store
+from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from tests.app.chats import chats, same

@@ -6,9 +6,9 @@ from pathlib import Path
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import messages_to
 from app.conversations.database import FILE
-from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings
 from app.conversations.store import Store
+from app.text.plain_text import clean
 from mlx_engine.cli.tune import saved_prompts
 from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.mcp.record import CallRecord

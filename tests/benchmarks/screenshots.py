@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _take(out: Path) -> int:
-    from app import language
+    from app.text import language
 
     language.use("en")
 

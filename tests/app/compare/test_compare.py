@@ -18,9 +18,9 @@ from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, WIDTH, card
 from app.compare.comparison_job import ComparisonOptions
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord, verdict_on
-from app.conversations.plain_text import clean
 from app.conversations.store import Store
 from app.rendering.table_view import TableChunk
+from app.text.plain_text import clean
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse

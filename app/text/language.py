@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QSettings, Q
 
 from mlx_engine.contract.errors import EngineText
 
-FOLDER = Path(__file__).parents[1] / "resources" / "translations"
+FOLDER = Path(__file__).parents[2] / "resources" / "translations"
 CONTEXT = "Slipstream"
 ENGINE_CONTEXT = "Engine"  # its sources are the codes of the engine's texts
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}  # each in its own language

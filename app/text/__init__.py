@@ -1,0 +1,1 @@
+"""Languages, and text without formatting."""
