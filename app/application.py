@@ -15,13 +15,13 @@ from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from app.chat.conductor import Conductor
-from app.conversations.database import FILE, open_store
 from app.engine_adapter import EngineAdapter
 from app.machine.memory_watch import MemoryWatch
 from app.models.picker import Picker
 from app.notice import Notice
 from app.rendering.highlighting import warm_up
-from app.store_thread import StoreThread
+from app.storage.database import FILE, open_store
+from app.storage.store_thread import StoreThread
 from app.system import child, crash_log, data_paths
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector

@@ -6,8 +6,8 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.chat.conductor import Conductor
-from app.conversations import wording
-from app.conversations.chat_tree import Turn
+from app.storage import wording
+from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr
 from app.transcript.call_card import preview, server_name, tool_name
 from app.widgets.controls import announce

@@ -6,9 +6,9 @@ from PySide6.QtCore import QMimeData, Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
-from app.conversations import wording
-from app.conversations.attachments import Attachment, shortened
-from app.conversations.wording import number, size
+from app.storage import wording
+from app.storage.attachments import Attachment, shortened
+from app.storage.wording import number, size
 from app.text.language import tr
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Flow, column, row

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.conductor import Conductor
-from app.conversations.settings import ChatSettings, Preset
 from app.sidebar.chat_library import ChatLibrary
+from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean
 from app.widgets.controls import button, prepare_number_field, small_label

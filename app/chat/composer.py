@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePoli
 
 from app.chat.attachment_chips import AttachmentChips, files_in
 from app.chat.attachment_reader import AttachmentReader
-from app.conversations.attachments import Attachment, shortened
-from app.conversations.chat_tree import Turn
+from app.storage.attachments import Attachment, shortened
+from app.storage.chat_tree import Turn
 from app.text.language import tr
 from app.text.plain_text import clean
 from app.widgets.controls import IconButton, as_tooltip, button, small_label

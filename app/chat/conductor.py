@@ -9,15 +9,15 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.chat.attachment_reader import AttachmentReader
 from app.chat.reply_job import ReplyJob
 from app.compare.comparison_job import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat, Node, Turn, same_again
-from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
 from app.machine.measurements import RooflineJob
 from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
-from app.store_thread import StoreThread
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat, Node, Turn, same_again
+from app.storage.settings import ChatSettings, Preset
+from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
 from app.tools.tool_box import ToolBox

@@ -8,8 +8,8 @@ from shiboken6 import isValid
 
 from app.chat.conductor import Conductor
 from app.chat.context_use import ContextUse, NextPrompt, measure
-from app.conversations.chat_tree import Turn, messages_to
 from app.engine_adapter import Delivery
+from app.storage.chat_tree import Turn, messages_to
 from app.text.plain_text import clean
 from mlx_engine.contract.events import Failed, TokenCount
 from mlx_engine.contract.requests import CountTokens

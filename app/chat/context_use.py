@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.conversations.attachments import Attachment, prompt_text
+from app.storage.attachments import Attachment, prompt_text
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message
 

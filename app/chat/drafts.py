@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, QSettings, Slot
 
 from app.chat.composer import Composer
 from app.chat.conductor import Conductor
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat
 
 _SETTING = "drafts"
 _NEW = ""  # key of a new chat, which is not saved yet

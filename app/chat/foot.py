@@ -12,11 +12,11 @@ from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter
 from app.chat.context_use import ContextUse, Misfit
 from app.chat.full_context import FullContextBar
-from app.conversations.attachments import shortened
-from app.conversations.chat_tree import Turn
-from app.conversations.wording import about_tokens, number
 from app.notice import Notice, NoticeAction, NoticeBar
 from app.rendering.text_marks import SourceLegend
+from app.storage.attachments import shortened
+from app.storage.chat_tree import Turn
+from app.storage.wording import about_tokens, number
 from app.text.language import sentences, tr
 from app.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, announce, button, small_label

@@ -7,11 +7,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.conversations.chat_tree import Chat, Turn
-from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, EngineAdapter
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
+from app.storage.chat_tree import Chat, Turn
+from app.storage.reply import Reply
 from app.text.language import tr, translated
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.events import Failed, Finished

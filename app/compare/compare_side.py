@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord, Difference, side_names, spread
-from app.conversations.reply import Reply
 from app.rendering.blocks_view import BlocksView
+from app.storage import wording
+from app.storage.comparison_record import ComparisonRecord, Difference, side_names, spread
+from app.storage.reply import Reply
 from app.text.language import tr
 from app.transcript.message_views import ThinkingView
 from app.transcript.scrolling_column import FollowingScrollArea

@@ -16,11 +16,11 @@ from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison, ComparisonOptions, DrafterComparison
 from app.compare.drafter_table import DrafterTable
 from app.compare.history_list import HistoryList
-from app.conversations.chat_tree import Turn, messages_before_prompt
-from app.conversations.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
-from app.conversations.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
-from app.conversations.reply import Reply
-from app.conversations.wording import mode_names
+from app.storage.chat_tree import Turn, messages_before_prompt
+from app.storage.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
+from app.storage.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
+from app.storage.reply import Reply
+from app.storage.wording import mode_names
 from app.text.language import number, sentences, tr
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QImage, QImageWriter
 from PySide6.QtWidgets import QFrame, QWidget
 
 from app.compare.compare_side import CompareFigures
-from app.conversations.comparison_record import ComparisonRecord, verdict_on
+from app.storage.comparison_record import ComparisonRecord, verdict_on
 from app.text.language import figures, tr
 from app.widgets.controls import Label, small_label, styled_label
 from app.widgets.layout import column, row

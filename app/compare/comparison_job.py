@@ -5,14 +5,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.conversations.chat_export import write_file
-from app.conversations.chat_tree import Turn
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.drafters_record import DraftersRecord
-from app.conversations.reply import Reply
-from app.conversations.store import Store
 from app.engine_adapter import Delivery, EngineAdapter
-from app.store_thread import StoreThread
+from app.storage.chat_export import write_file
+from app.storage.chat_tree import Turn
+from app.storage.comparison_record import ComparisonRecord
+from app.storage.drafters_record import DraftersRecord
+from app.storage.reply import Reply
+from app.storage.store import Store
+from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.conversations import wording
-from app.conversations.drafters_record import DrafterRow
-from app.conversations.reply import Reply
+from app.storage import wording
+from app.storage.drafters_record import DrafterRow
+from app.storage.reply import Reply
 from app.text.language import number, tr, translated
 from app.widgets.controls import ThinBar, as_tooltip, small_label
 from app.widgets.layout import column, row

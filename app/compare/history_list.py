@@ -7,8 +7,8 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
 from app.compare.comparison_job import ComparisonHistory
-from app.conversations.comparison_record import ComparisonRecord, short_verdict
-from app.conversations.drafters_record import DraftersRecord, row_name
+from app.storage.comparison_record import ComparisonRecord, short_verdict
+from app.storage.drafters_record import DraftersRecord, row_name
 from app.text.language import number, tr
 from app.widgets.controls import as_tooltip, small_label
 from app.widgets.layout import column

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.conversations.wording import size
+from app.storage.wording import size
 from app.system import macos
 from app.system.macos import Pressure
 from app.text.language import sentences, tr

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import percent, size
+from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row

@@ -4,10 +4,10 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import tokens
 from app.models.pair_card import MAX_WIDTH, FactTable
 from app.models.picker import Picker
 from app.models.survey import MAX_NAME
+from app.storage.wording import tokens
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
 from app.widgets.controls import as_tooltip, button, small_label, styled_label

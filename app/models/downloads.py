@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
-from app.conversations.wording import size
+from app.storage.wording import size
 from app.system import child
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError

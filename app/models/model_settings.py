@@ -5,9 +5,9 @@ from pathlib import Path
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
 
-from app.conversations.wording import size
 from app.models.picker import Picker
 from app.models.storage import while_open
+from app.storage.wording import size
 from app.text.language import sentences, tr
 from app.widgets.controls import ThinBar, button, small_label
 from app.widgets.layout import Form, column

@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import size
 from app.models.connection_card import ConnectionCard
 from app.models.connection_form import ConnectionForm
 from app.models.pair_card import PairCard
@@ -15,6 +14,7 @@ from app.models.pair_list import PairList
 from app.models.picker import Picker, is_folder
 from app.models.storage import Storage, while_open
 from app.models.survey import Filter
+from app.storage.wording import size
 from app.text.language import tr
 from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, fit_content, flow, line, row

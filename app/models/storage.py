@@ -12,8 +12,8 @@ from typing import Any
 from PySide6.QtCore import QObject, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from app.conversations.wording import size
 from app.models.downloads import Downloads
+from app.storage.wording import size
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.models.downloads.bandwidth import download_limit, save_download_limit

@@ -7,7 +7,6 @@ from PySide6.QtCore import QRect, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.conversations.reply import Suppliers
 from app.rendering.blocks import (
     Block,
     CodeBlock,
@@ -29,6 +28,7 @@ from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, map_blocks, underline_block
 from app.rendering.text_view import TextView, vertical_margins
+from app.storage.reply import Suppliers
 from app.widgets.theme import DEEPEST_INDENT, INDENT, Theme
 
 GAP = 12

@@ -15,9 +15,9 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
-from app.conversations.reply import Supplier
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text, qt_length
 from app.rendering.streaming import StreamingMarkdown
+from app.storage.reply import Supplier
 from app.text.language import tr
 from app.widgets.theme import SMALL, Theme
 

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.conversations.wording import rate, tokens
 from app.models.pair_loader import PairLoader
 from app.server.agents import start_agent
 from app.server.local_server import LOG_LINES, LocalServer
 from app.settings.preferences import Preferences
+from app.storage.wording import rate, tokens
 from app.text.language import number, sentences, tr
 from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label
 from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_content, flow, line, row

@@ -8,9 +8,9 @@ from typing import Generic, Literal, TypeVar, overload
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
-from app.conversations.json_values import parse_json
-from app.conversations.settings import ChatSettings
-from app.conversations.wording import percent
+from app.storage.json_values import parse_json
+from app.storage.settings import ChatSettings
+from app.storage.wording import percent
 from app.text.language import LANGUAGES, tr
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.api_server import PORT

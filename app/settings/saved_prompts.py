@@ -6,9 +6,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.conversations import wording
 from app.engine_adapter import Delivery, EngineAdapter
 from app.settings.preferences import Preferences
+from app.storage import wording
 from app.text.language import tr
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Form

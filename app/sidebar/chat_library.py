@@ -12,15 +12,15 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations import chat_export, chat_import, wording
-from app.conversations.chat_import import ImportOutcome
-from app.conversations.chat_tree import Chat, Node, new_id
-from app.conversations.recognition import add_missing
-from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.settings import ChatSettings, Preset, built_in
-from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
 from app.notice import Notice, NoticeAction
-from app.store_thread import StoreThread
+from app.storage import chat_export, chat_import, wording
+from app.storage.chat_import import ImportOutcome
+from app.storage.chat_tree import Chat, Node, new_id
+from app.storage.recognition import add_missing
+from app.storage.records import chat_from_json, chat_to_json
+from app.storage.settings import ChatSettings, Preset, built_in
+from app.storage.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
+from app.storage.store_thread import StoreThread
 from app.text.language import tr
 from app.text.plain_text import clean
 

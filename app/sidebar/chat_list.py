@@ -22,7 +22,7 @@ from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QResizeEvent, QSta
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeView, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.store import ChatSummary, Folder
+from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate

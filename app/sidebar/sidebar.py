@@ -5,10 +5,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.store import SearchHit, terms_of
 from app.sidebar.chat_library import UndoStep
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
+from app.storage.store import SearchHit, terms_of
 from app.text.language import tr
 from app.widgets.controls import IconButton, SearchField, button, small_label
 from app.widgets.layout import column, row

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QObject, QThreadPool, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from app.conversations.settings import ChatSettings
+from app.storage.settings import ChatSettings
 from app.text.language import translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.approvals import Approvals

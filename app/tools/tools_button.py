@@ -8,8 +8,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import tokens
 from app.engine_adapter import Delivery
+from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
 from app.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title, state_text

@@ -11,9 +11,9 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
 
-from app.conversations import wording
 from app.rendering.text_marks import NO_MARKS, TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
+from app.storage import wording
 from app.text.language import number, tr
 from app.text.plain_text import clean
 from app.transcript.message_actions import MessageActions

@@ -8,13 +8,13 @@ from typing import Literal
 from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.conversations.chat_tree import Turn
 from app.rendering.blocks import Block, plain_text_blocks
 from app.rendering.blocks_view import BlocksView, PartView
 from app.rendering.lazy_stack import LazyStack
 from app.rendering.markdown import clean_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import TextMarks, TextRange
+from app.storage.chat_tree import Turn
 from app.transcript.call_card import CARD_PARTS, CallCard, card_texts
 from app.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, MessageView, ReplyView
 from app.widgets.theme import Theme

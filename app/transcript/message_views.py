@@ -8,12 +8,12 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips
-from app.conversations import wording
-from app.conversations.chat_tree import Node, Turn
-from app.conversations.reply import ReplyStep
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
+from app.storage import wording
+from app.storage.chat_tree import Node, Turn
+from app.storage.reply import ReplyStep
 from app.text.language import tr, translated
 from app.transcript.call_card import CallCard
 from app.transcript.message_actions import MessageActions

@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
-from app.conversations import wording
-from app.conversations.reply import Reply
+from app.storage import wording
+from app.storage.reply import Reply
 from app.text.language import tr
 from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column

@@ -4,8 +4,8 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
-from app.conversations.chat_tree import Node, Turn
 from app.rendering.lazy_stack import StackEntry
+from app.storage.chat_tree import Node, Turn
 from app.text.language import tr
 from app.transcript.find_bar import FindBar, LinkNavigator
 from app.transcript.message_actions import MessageActions

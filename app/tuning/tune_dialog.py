@@ -4,9 +4,9 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import chats, percent, size
 from app.models.downloads import duration
 from app.models.pair_loader import PairLoader
+from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair

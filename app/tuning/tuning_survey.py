@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.conversations.wording import size
+from app.storage.wording import size
 from app.text.language import number, tr
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError

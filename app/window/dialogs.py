@@ -12,8 +12,6 @@ from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.chat.conductor import Conductor
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import Comparison
-from app.conversations.settings import ChatSettings
-from app.conversations.wording import percent
 from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
 from app.models.picker import Picker
@@ -24,6 +22,8 @@ from app.server.server_dialog import ServerDialog
 from app.settings.preferences import Pane, Preferences
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
+from app.storage.settings import ChatSettings
+from app.storage.wording import percent
 from app.text.language import tr
 from app.tools.tools_pane import ToolsPane
 from app.tuning.tune_dialog import TuneDialog, loaded_pair

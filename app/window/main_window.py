@@ -15,8 +15,6 @@ from app.chat.attachment_chips import DropTarget
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
-from app.conversations.json_values import parse_json
-from app.conversations.settings import ChatSettings
 from app.models.picker import Picker
 from app.models.recommendation import recommend
 from app.notice import Notice
@@ -25,6 +23,8 @@ from app.settings.preferences import Preferences
 from app.settings.saved_prompts import SavedPrompts
 from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
+from app.storage.json_values import parse_json
+from app.storage.settings import ChatSettings
 from app.text.language import number, sentences, tr
 from app.tools.server_card import host
 from app.transcript.transcript import Transcript

@@ -5,8 +5,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.wording import mode_names, number, size
 from app.server.local_server import LocalServer, active_requests
+from app.storage.wording import mode_names, number, size
 from app.text.language import tr, translated
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row

@@ -5,10 +5,10 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from app.conversations.chat_tree import Chat, Node
-from app.conversations.records import chat_to_json
-from app.conversations.reply import Ending, Reply
-from app.conversations.settings import ChatSettings
+from app.storage.chat_tree import Chat, Node
+from app.storage.records import chat_to_json
+from app.storage.reply import Ending, Reply
+from app.storage.settings import ChatSettings
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import MeasuredBy, Stats
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling, ToolCall

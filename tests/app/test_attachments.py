@@ -17,13 +17,13 @@ from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication
 
 from app.chat.attachment_chips import figures
-from app.conversations import attachments
-from app.conversations.attachments import Attachment, ReadCancellation, prompt_text, read
-from app.conversations.chat_export import to_markdown
-from app.conversations.chat_tree import Chat
-from app.conversations.json_values import read_as
-from app.conversations.pdf_pages import PdfProblem, pages_of
-from app.conversations.records import chat_from_json, chat_to_json
+from app.storage import attachments
+from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
+from app.storage.chat_export import to_markdown
+from app.storage.chat_tree import Chat
+from app.storage.json_values import read_as
+from app.storage.pdf_pages import PdfProblem, pages_of
+from app.storage.records import chat_from_json, chat_to_json
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from tests.app.chats import same, texts

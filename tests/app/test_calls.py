@@ -9,12 +9,12 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations import chat_export, chat_import
-from app.conversations.chat_tree import Chat, Turn, messages_before_prompt, messages_to, same_again
-from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.reply import Reply
-from app.conversations.salvage import read_database
-from app.conversations.store import Snapshot, Store
+from app.storage import chat_export, chat_import
+from app.storage.chat_tree import Chat, Turn, messages_before_prompt, messages_to, same_again
+from app.storage.records import chat_from_json, chat_to_json
+from app.storage.reply import Reply
+from app.storage.salvage import read_database
+from app.storage.store import Snapshot, Store
 from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.record import STOPPED, CallRecord, CallState, messages_of

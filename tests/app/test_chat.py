@@ -1,6 +1,6 @@
 """Which messages of a chat go into the next request."""
 
-from app.conversations.chat_tree import Chat, same_again
+from app.storage.chat_tree import Chat, same_again
 from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import Message
 from tests.app.scripted_engine import commit, done

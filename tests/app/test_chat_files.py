@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.conversations.chat_tree import Chat
+from app.storage.chat_tree import Chat
 from app.widgets import save_dialog
 from tests.app.test_chats_window import Start, chat_with, rows, texts
 

@@ -7,8 +7,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
-from app.conversations.settings import ChatSettings
 from app.settings.settings_dialog import SettingsDialog
+from app.storage.settings import ChatSettings
 from mlx_engine.contract.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with

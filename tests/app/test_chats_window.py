@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog
 from app.chat.conductor import ANOTHER_WORDING
-from app.conversations.settings import ChatSettings
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
+from app.storage.settings import ChatSettings
 from app.window.actions import show_list_menu
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling

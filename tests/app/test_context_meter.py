@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.context_use import ContextUse, NextPrompt, measure
 from app.chat.foot import sentence
-from app.conversations import wording
-from app.conversations.attachments import Attachment
-from app.conversations.reply import Reply
 from app.engine_adapter import Delivery, Receive
+from app.storage import wording
+from app.storage.attachments import Attachment
+from app.storage.reply import Reply
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
 from mlx_engine.engine.host import Job

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat
-from app.conversations.settings import ChatSettings
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat
+from app.storage.settings import ChatSettings
 from app.system.data_paths import DataPaths
 from app.text.plain_text import clean
 from mlx_engine.contract.requests import ToolCall

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.conversations import chat_import, wording
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat
-from app.conversations.database import FILE, OpenedStore, _why_unusable, open_store
-from app.conversations.settings import ChatSettings, Preset
-from app.conversations.store import Folder, Snapshot, Store
-from app.store_thread import StoreThread
+from app.storage import chat_import, wording
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat
+from app.storage.database import FILE, OpenedStore, _why_unusable, open_store
+from app.storage.settings import ChatSettings, Preset
+from app.storage.store import Folder, Snapshot, Store
+from app.storage.store_thread import StoreThread
 from mlx_engine.contract.errors import UserError
 from tests.app.scripted_engine import commit, done
 from tests.examples import SAMPLED

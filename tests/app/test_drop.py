@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 
-from app.conversations.attachments import read
+from app.storage.attachments import read
 from mlx_engine.contract.errors import UserError
 from tests.app.conftest import Running
 

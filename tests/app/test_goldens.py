@@ -19,7 +19,7 @@ from PySide6.QtGui import QFont, QFontDatabase, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat_tree import Chat
+from app.storage.chat_tree import Chat
 from app.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE, FONTS, Theme
 from tests.app.conftest import reply_views

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.conversations import chat_export
-from app.conversations.chat_import import ImportOutcome, import_into
-from app.conversations.chat_tree import Chat
-from app.conversations.recognition import add_missing, outline, overlap
-from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.store import Snapshot, Store
+from app.storage import chat_export
+from app.storage.chat_import import ImportOutcome, import_into
+from app.storage.chat_tree import Chat
+from app.storage.recognition import add_missing, outline, overlap
+from app.storage.records import chat_from_json, chat_to_json
+from app.storage.store import Snapshot, Store
 from tests.app.chats import chats, same
 from tests.app.conftest import Running
 from tests.app.scripted_engine import commit

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.database import FILE, open_store
-from app.conversations.store import Store
+from app.storage.database import FILE, open_store
+from app.storage.store import Store
 from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine
 
@@ -26,11 +26,11 @@ import os, sys, time
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
 from app.chat.conductor import Conductor
-from app.conversations.database import open_store
-from app.conversations.store import Store
+from app.storage.database import open_store
+from app.storage.store import Store
 from app.engine_adapter import EngineAdapter
 from mlx_engine.engine.host import EngineHost
-from app.store_thread import StoreThread
+from app.storage.store_thread import StoreThread
 from tests.app.scripted_engine import ScriptedEngine, commit
 
 folder = Path(sys.argv[1])

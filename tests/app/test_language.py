@@ -14,11 +14,11 @@ import pytest
 from PySide6.QtCore import QTranslator
 
 from app.chat.welcome import examples
-from app.conversations import wording
-from app.conversations.comparison_record import short_verdict
-from app.conversations.database import FILE, open_store
 from app.machine.this_mac import duration, rate
 from app.models.survey import survey
+from app.storage import wording
+from app.storage.comparison_record import short_verdict
+from app.storage.database import FILE, open_store
 from app.text import language
 from app.text.language import LANGUAGES, tr
 from app.tools.server_card import server_title

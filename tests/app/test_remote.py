@@ -12,9 +12,9 @@ from PySide6.QtGui import Qt
 
 from app.chat.full_context import SummaryJob
 from app.compare.compare_view import CompareDialog
-from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord
 from app.machine.this_mac import ThisMacDialog
+from app.storage import wording
+from app.storage.comparison_record import ComparisonRecord
 from mlx_engine.contract.requests import LoadPair, RemoteConnection
 from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.conftest import Running

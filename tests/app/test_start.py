@@ -191,7 +191,7 @@ import sys, app.__main__ as entry, app.selftest
 app.selftest.run_selftest = lambda options: 0
 assert entry.main(["--selftest"]) == 0
 assert entry.main(["--child", "mlx_engine.contract.errors"]) == 0
-import app.conversations.pdf_pages
+import app.storage.pdf_pages
 assert not [name for name in sys.modules if name.startswith("PySide6")]
 assert "mlx" not in sys.modules
 """

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations import database, schema, wording
-from app.conversations.chat_tree import Chat
-from app.conversations.database import FILE, open_store
-from app.conversations.settings import ChatSettings, Preset
-from app.conversations.store import Folder, Snapshot, Store, terms_of
+from app.storage import database, schema, wording
+from app.storage.chat_tree import Chat
+from app.storage.database import FILE, open_store
+from app.storage.settings import ChatSettings, Preset
+from app.storage.store import Folder, Snapshot, Store, terms_of
 from app.text import language
 from app.text.plain_text import clean
 from tests.app.chats import chats, same

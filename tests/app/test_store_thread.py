@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat_tree import Chat
-from app.conversations.database import FILE, OpenedStore, open_store
-from app.conversations.store import Snapshot, Store
-from app.store_thread import StoreThread
+from app.storage.chat_tree import Chat
+from app.storage.database import FILE, OpenedStore, open_store
+from app.storage.store import Snapshot, Store
+from app.storage.store_thread import StoreThread
 from tests.app.scripted_engine import commit
 
 PATIENCE_MS = 60_000
@@ -182,7 +182,7 @@ def test_a_write_that_can_never_succeed_is_left_out_and_reported_once(heard: Not
 def test_a_write_that_the_disk_refuses_is_tried_again_without_another_write(
     heard: NoticedThread, code: int, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.store_thread.RETRY_S", 0.01)
+    monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.01)
     tried: list[None] = []
 
     def write(store: Store) -> None:
@@ -219,7 +219,7 @@ def test_a_damaged_search_index_is_rebuilt(tmp_path: Path, block: str, rows: str
 def test_chats_are_unsaved_while_the_disk_refuses_them_or_if_they_are_left_out(
     heard: NoticedThread, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.store_thread.RETRY_S", 0.01)
+    monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.01)
     unsaved: list[frozenset[str]] = []
     heard.thread.unsaved_changed.connect(lambda chats, refusal: unsaved.append(chats))
     full = threading.Event()

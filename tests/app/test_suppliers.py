@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations.reply import Reply, Suppliers
+from app.storage.reply import Reply, Suppliers
 from mlx_engine.contract.events import Commit
 
 sources = st.sampled_from(["prefill", "drafter", "lookup", "target"])

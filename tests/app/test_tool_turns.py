@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.conversations.store import Store
+from app.storage.store import Store
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import PrefillProgress
 from mlx_engine.contract.requests import Message, ToolCall

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.conversations import chat_export, chat_import
-from app.conversations.chat_export import to_markdown
-from app.conversations.chat_tree import Chat
-from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.salvage import ImportedChats
-from app.conversations.store import ChatSummary, Folder, Snapshot, Store
+from app.storage import chat_export, chat_import
+from app.storage.chat_export import to_markdown
+from app.storage.chat_tree import Chat
+from app.storage.records import chat_from_json, chat_to_json
+from app.storage.salvage import ImportedChats
+from app.storage.store import ChatSummary, Folder, Snapshot, Store
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed

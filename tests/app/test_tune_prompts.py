@@ -3,11 +3,11 @@
 from contextlib import closing
 from pathlib import Path
 
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import messages_to
-from app.conversations.database import FILE
-from app.conversations.settings import ChatSettings
-from app.conversations.store import Store
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import messages_to
+from app.storage.database import FILE
+from app.storage.settings import ChatSettings
+from app.storage.store import Store
 from app.text.plain_text import clean
 from mlx_engine.cli.tune import saved_prompts
 from mlx_engine.contract.requests import Message, ToolCall

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
 from app.application import FileOpening
-from app.conversations.database import FILE
+from app.storage.database import FILE
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with, rows, texts
 from tests.app.test_window import shown_text
@@ -66,7 +66,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     start: Start, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later chat on a full disk got no notice and was lost."""
-    monkeypatch.setattr("app.store_thread.RETRY_S", 0.05)
+    monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.05)
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     limits: list[int] = []
@@ -117,7 +117,7 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The copy appeared nowhere until the next launch."""
-    monkeypatch.setattr("app.store_thread.RETRY_S", 0.05)
+    monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.05)
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     library, limits = app.conductor.library, []

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations import wording
-from app.conversations.chat_tree import Chat, Node
-from app.conversations.comparison_record import ComparisonRecord, verdict_on
-from app.conversations.records import details, node_from
-from app.conversations.reply import LiveRate, Reply, joined
-from app.conversations.settings import ChatSettings
+from app.storage import wording
+from app.storage.chat_tree import Chat, Node
+from app.storage.comparison_record import ComparisonRecord, verdict_on
+from app.storage.records import details, node_from
+from app.storage.reply import LiveRate, Reply, joined
+from app.storage.settings import ChatSettings
 from mlx_engine.cli.generate import stats_line
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompareResult, Failed, Finished, PrefillProgress, Stats

@@ -46,8 +46,8 @@ def _take(out: Path) -> int:
 
     from app.application import Slipstream
     from app.compare.compare_view import CompareDialog
-    from app.conversations.chat_tree import Turn
     from app.models.connection_form import ConnectionForm
+    from app.storage.chat_tree import Turn
     from app.system.data_paths import DataPaths
     from tests.mlx_engine.remote.replay import recorded, replaying
 

@@ -25,8 +25,8 @@ from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, Qt, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
 from app.application import Slipstream
-from app.conversations.chat_tree import Chat
-from app.conversations.settings import ChatSettings
+from app.storage.chat_tree import Chat
+from app.storage.settings import ChatSettings
 from app.system.data_paths import DataPaths
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Stats

@@ -18,11 +18,11 @@ from app.application import last_pair
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_job import DrafterComparison
 from app.compare.drafter_table import DrafterTable
-from app.conversations import wording
-from app.conversations.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
-from app.conversations.reply import Reply
-from app.conversations.store import Store
 from app.engine_adapter import Delivery
+from app.storage import wording
+from app.storage.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
+from app.storage.reply import Reply
+from app.storage.store import Store
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message

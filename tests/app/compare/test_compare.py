@@ -17,9 +17,9 @@ from pytestqt.qtbot import QtBot
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, WIDTH, card
 from app.compare.comparison_job import ComparisonOptions
-from app.conversations.comparison_record import ComparedMode, ComparisonRecord, verdict_on
-from app.conversations.store import Store
 from app.rendering.table_view import TableChunk
+from app.storage.comparison_record import ComparedMode, ComparisonRecord, verdict_on
+from app.storage.store import Store
 from app.text.plain_text import clean
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, reply_views

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdi
 
 from app.compare.compare_side import CompareSide
 from app.compare.compare_view import CompareDialog
-from app.conversations.comparison_record import MAX_MARKED, ComparedMode, ComparisonRecord, difference_between
+from app.storage.comparison_record import MAX_MARKED, ComparedMode, ComparisonRecord, difference_between
 from mlx_engine.contract.events import CompareResult, Event
 from mlx_engine.contract.requests import CompareRequest
 from tests.app.chats import texts

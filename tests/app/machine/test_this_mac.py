@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.conversations.wording import size
 from app.machine import this_mac
 from app.machine.this_mac import ThisMacDialog, about
+from app.storage.wording import size
 from mlx_engine.cli import doctor
 from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError

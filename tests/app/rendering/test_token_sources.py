@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCharFormat
 
-from app.conversations.reply import Suppliers
 from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import MappedText, map_blocks, underline_block
+from app.storage.reply import Suppliers
 from mlx_engine.contract.events import Commit
 from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, done

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.conversations.settings import ChatSettings
 from app.rendering.code_view import CodeView
 from app.settings.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog, pane_names
+from app.storage.settings import ChatSettings
 from app.text.language import VARIABLE, use
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton, Switch

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.conversations.settings import ChatSettings
+from app.storage.settings import ChatSettings
 from app.tools.tool_box import ToolBox
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, read_config

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from app.conversations.settings import ChatSettings, Preset
+from app.storage.settings import ChatSettings, Preset
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens

@@ -5,7 +5,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat_tree import Chat, Turn
+from app.storage.chat_tree import Chat, Turn
 from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme

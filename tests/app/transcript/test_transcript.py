@@ -9,8 +9,8 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat_tree import Chat, Turn
 from app.rendering.blocks import plain_text
+from app.storage.chat_tree import Chat, Turn
 from app.transcript.message_column import TextPosition
 from app.transcript.message_views import ReplyView
 from app.transcript.stats_line import PromptBar, RoundsChart, StatsDetails, merge_rounds

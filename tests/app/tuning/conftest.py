@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.database import FILE
-from app.conversations.settings import ChatSettings
-from app.conversations.store import Store
+from app.storage.database import FILE
+from app.storage.settings import ChatSettings
+from app.storage.store import Store
 from mlx_engine.hardware import machine
 from mlx_engine.models.files import tuning_files
 from tests.app.test_store import chat_of, save

@@ -16,9 +16,9 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from app.conversations.database import FILE
-from app.conversations.store import Store
 from app.models.picker_dialog import PickerDialog
+from app.storage.database import FILE
+from app.storage.store import Store
 from app.tuning import tune_dialog, tuning_job
 from app.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
 from app.tuning.tuning_job import RemainingTime

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.database import FILE
-from app.conversations.store import Store
+from app.storage.database import FILE
+from app.storage.store import Store
 from app.tuning import tuning_job
 from app.tuning.tuning_job import TuningJob
 from app.tuning.tuning_survey import TuningPair

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.conversations.database import FILE
-from app.conversations.settings import ChatSettings
-from app.conversations.store import Store
+from app.storage.database import FILE
+from app.storage.settings import ChatSettings
+from app.storage.store import Store
 from app.tuning import tuning_survey
 from mlx_engine.models.files.tuning_files import run_folder, save_run_prompts
 from tests.app.test_store import chat_of, save

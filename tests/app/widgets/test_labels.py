@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PySide6.QtGui import Qt, QTextDocument
 from PySide6.QtWidgets import QApplication
 
-from app.conversations.reply import Reply
 from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
+from app.storage.reply import Reply
 from app.transcript.stats_line import StatsLine
 from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
 from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look

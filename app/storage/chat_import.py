@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.conversations import chatgpt_import, wording
-from app.conversations.chat_export import FORMAT, VERSION
-from app.conversations.chat_tree import Chat, new_id
-from app.conversations.json_values import as_dict, as_text, as_time
-from app.conversations.recognition import KnownChats
-from app.conversations.records import chat_from_json
-from app.conversations.salvage import ImportedChat, ImportedChats, newer, read_database
-from app.conversations.store import Folder, Snapshot, Store
+from app.storage import chatgpt_import, wording
+from app.storage.chat_export import FORMAT, VERSION
+from app.storage.chat_tree import Chat, new_id
+from app.storage.json_values import as_dict, as_text, as_time
+from app.storage.recognition import KnownChats
+from app.storage.records import chat_from_json
+from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database
+from app.storage.store import Folder, Snapshot, Store
 from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular

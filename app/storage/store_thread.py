@@ -16,10 +16,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations import wording
-from app.conversations.database import OpenedStore, open_store
-from app.conversations.schema import is_disk_fault
-from app.conversations.store import Store
+from app.storage import wording
+from app.storage.database import OpenedStore, open_store
+from app.storage.schema import is_disk_fault
+from app.storage.store import Store
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, TypeGuard
 
-from app.conversations.chat_tree import Chat, Node
-from app.conversations.json_values import as_dict, as_list, as_text, as_time
-from app.conversations.reply import Reply
+from app.storage.chat_tree import Chat, Node
+from app.storage.json_values import as_dict, as_list, as_text, as_time
+from app.storage.reply import Reply
 from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError
 

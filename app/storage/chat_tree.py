@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from app.conversations.attachments import Attachment, prompt_text
-from app.conversations.reply import Reply
-from app.conversations.settings import ChatSettings
+from app.storage.attachments import Attachment, prompt_text
+from app.storage.reply import Reply
+from app.storage.settings import ChatSettings
 from app.text.plain_text import NEW_CHAT, title_from
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.mcp.record import messages_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from app.conversations.json_values import read_as
+from app.storage.json_values import read_as
 from app.text.language import tr
 from mlx_engine.contract.requests import Sampling
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from app.conversations.chat_tree import messages_before_prompt, new_id
-from app.conversations.json_values import as_text, read_as
-from app.conversations.wording import mode_names, tokens
+from app.storage.chat_tree import messages_before_prompt, new_id
+from app.storage.json_values import as_text, read_as
+from app.storage.wording import mode_names, tokens
 from app.text.language import figures, number, sentences, tr
 from mlx_engine.contract.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from app.conversations.reply import Reply
+from app.storage.reply import Reply
 from app.text.language import number, tr, translated
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import Mode

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.conversations import schema
-from app.conversations.chat_tree import Chat, Node
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.drafters_record import DraftersRecord, read_comparison
-from app.conversations.json_values import as_dict, parse_json
-from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
-from app.conversations.schema import transaction
-from app.conversations.settings import ChatSettings, Preset
+from app.storage import schema
+from app.storage.chat_tree import Chat, Node
+from app.storage.comparison_record import ComparisonRecord
+from app.storage.drafters_record import DraftersRecord, read_comparison
+from app.storage.json_values import as_dict, parse_json
+from app.storage.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
+from app.storage.schema import transaction
+from app.storage.settings import ChatSettings, Preset
 from app.text.plain_text import clean
 
 MAX_HITS = 200

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from app.conversations.chat_tree import messages_before_prompt, new_id
-from app.conversations.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured
-from app.conversations.json_values import as_text, read_as
-from app.conversations.wording import mode_names
+from app.storage.chat_tree import messages_before_prompt, new_id
+from app.storage.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured
+from app.storage.json_values import as_text, read_as
+from app.storage.wording import mode_names
 from app.text.language import number, sentences, tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import ComparisonVerdict, DrafterResult, DraftersCompared, PairInfo, Proposer

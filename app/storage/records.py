@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat, Node, NodeRole, new_id
-from app.conversations.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
-from app.conversations.reply import Reply, Suppliers
-from app.conversations.settings import MAX_TOKENS, ChatSettings
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat, Node, NodeRole, new_id
+from app.storage.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
+from app.storage.reply import Reply, Suppliers
+from app.storage.settings import MAX_TOKENS, ChatSettings
 from app.text.plain_text import NEW_CHAT
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode

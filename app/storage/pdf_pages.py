@@ -2,7 +2,7 @@
 
 A malicious file can exhaust memory or take forever, so it must not be read in the app's process. This module doesn't import Qt.
 
-Usage: python -m app.conversations.pdf_pages PAGES CHARACTERS SECONDS    reads the PDF from stdin, writes JSON to stdout
+Usage: python -m app.storage.pdf_pages PAGES CHARACTERS SECONDS    reads the PDF from stdin, writes JSON to stdout
 """
 
 import io

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.conversations import schema, wording
-from app.conversations.chat_tree import Chat, Node, new_id
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.drafters_record import DraftersRecord, read_comparison
-from app.conversations.json_values import as_dict, as_time, parse_json
-from app.conversations.records import node_from
-from app.conversations.settings import ChatSettings, Preset
-from app.conversations.store import Folder
+from app.storage import schema, wording
+from app.storage.chat_tree import Chat, Node, new_id
+from app.storage.comparison_record import ComparisonRecord
+from app.storage.drafters_record import DraftersRecord, read_comparison
+from app.storage.json_values import as_dict, as_time, parse_json
+from app.storage.records import node_from
+from app.storage.settings import ChatSettings, Preset
+from app.storage.store import Folder
 from app.text.language import tr
 from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.conversations import wording
-from app.conversations.chat_tree import Chat, new_id
-from app.conversations.records import chat_to_json
-from app.conversations.store import ChatSummary, Folder
+from app.storage import wording
+from app.storage.chat_tree import Chat, new_id
+from app.storage.records import chat_to_json
+from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write

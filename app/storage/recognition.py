@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from app.conversations.attachments import Attachment
-from app.conversations.chat_tree import Chat, Node
-from app.conversations.json_values import as_dict, parse_json, read_as
-from app.conversations.records import text_of, texts_of_calls
-from app.conversations.store import Store
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat, Node
+from app.storage.json_values import as_dict, parse_json, read_as
+from app.storage.records import text_of, texts_of_calls
+from app.storage.store import Store
 from app.text.plain_text import clean
 
 

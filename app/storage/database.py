@@ -12,9 +12,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.conversations import schema, wording
-from app.conversations.salvage import read_database
-from app.conversations.store import Snapshot, Store
+from app.storage import schema, wording
+from app.storage.salvage import read_database
+from app.storage.store import Snapshot, Store
 from app.text.language import sentences, tr
 
 log = logging.getLogger(__name__)

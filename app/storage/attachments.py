@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from app.conversations.wording import number, size
+from app.storage.wording import number, size
 from app.system import child
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
@@ -22,7 +22,7 @@ MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF
 MAX_PDF = 50_000_000  # bytes
 MAX_PAGES = 2000
 PDF_SECONDS = 30.0
-PDF_MODULE = "app.conversations.pdf_pages"
+PDF_MODULE = "app.storage.pdf_pages"
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of it

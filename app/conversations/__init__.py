@@ -1,1 +1,0 @@
-"""Chats and replies: messages, storage, import, export, statistics. No widgets."""

@@ -1,0 +1,1 @@
+"""The chats and comparisons on disk."""
