@@ -14,12 +14,14 @@ from PySide6.QtCore import QEvent, QObject, QProcess, QSettings, QSocketNotifier
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
-from app.chat.conductor import Conductor
-from app.engine_adapter import EngineAdapter
-from app.machine.memory_watch import MemoryWatch
-from app.models.picker import Picker
 from app.notice import Notice
 from app.rendering.highlighting import warm_up
+from app.session.conductor import Conductor
+from app.session.engine_adapter import EngineAdapter
+from app.session.memory_watch import MemoryWatch
+from app.session.picker import Picker
+from app.session.tool_box import ToolBox
+from app.session.tuning_run import TuningJob
 from app.storage.database import FILE, open_store
 from app.storage.store_thread import StoreThread
 from app.system import child, crash_log, data_paths
@@ -29,8 +31,6 @@ from app.system.macos import Activity
 from app.system.single_instance import SingleInstance
 from app.text import language
 from app.text.language import tr
-from app.tools.tool_box import ToolBox
-from app.tuning.tuning_job import TuningJob
 from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.storage import wording
 from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr

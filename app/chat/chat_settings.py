@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.conductor import Conductor
-from app.sidebar.chat_library import ChatLibrary
+from app.session.chat_library import ChatLibrary
+from app.session.conductor import Conductor
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.chat.attachment_chips import AttachmentChips, files_in
-from app.chat.attachment_reader import AttachmentReader
+from app.session.attachment_reader import AttachmentReader
 from app.storage.attachments import Attachment, shortened
 from app.storage.chat_tree import Turn
 from app.text.language import tr

@@ -5,7 +5,7 @@ import json
 from PySide6.QtCore import QObject, QSettings, Slot
 
 from app.chat.composer import Composer
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
 

@@ -8,12 +8,12 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 
 from app.chat.composer import Composer
-from app.chat.conductor import Conductor
-from app.chat.context_meter import ContextMeter
-from app.chat.context_use import ContextUse, Misfit
 from app.chat.full_context import FullContextBar
 from app.notice import Notice, NoticeAction, NoticeBar
 from app.rendering.text_marks import SourceLegend
+from app.session.conductor import Conductor
+from app.session.context_meter import ContextMeter
+from app.session.context_use import ContextUse, Misfit
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
 from app.storage.wording import about_tokens, number

@@ -8,10 +8,10 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QFrame
 
 from app.chat.composer import Composer
-from app.chat.conductor import Conductor
-from app.chat.context_meter import ContextMeter
-from app.engine_adapter import Delivery
 from app.notice import Notice
+from app.session.conductor import Conductor
+from app.session.context_meter import ContextMeter
+from app.session.engine_adapter import Delivery
 from app.text.language import tr, translated
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Flow, column

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QPushButton, QSizePolicy, QWidget
 
-from app.models.recommendation import Recommendation, fit_text, precision_note
+from app.session.recommendation import Recommendation, fit_text, precision_note
 from app.storage.wording import size
 from app.text.language import is_english, number, sentences, tr, translated, unbroken
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label

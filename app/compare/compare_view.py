@@ -10,12 +10,12 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
-from app.chat.conductor import Conductor
 from app.compare.compare_side import MODES, CompareFigures, CompareSide
 from app.compare.comparison_card import card, png
-from app.compare.comparison_job import Comparison, ComparisonOptions, DrafterComparison
 from app.compare.drafter_table import DrafterTable
 from app.compare.history_list import HistoryList
+from app.session.compare_run import Comparison, ComparisonOptions, DrafterComparison
+from app.session.conductor import Conductor
 from app.storage.chat_tree import Turn, messages_before_prompt
 from app.storage.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
 from app.storage.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
-from app.compare.comparison_job import ComparisonHistory
+from app.session.compare_run import ComparisonHistory
 from app.storage.comparison_record import ComparisonRecord, short_verdict
 from app.storage.drafters_record import DraftersRecord, row_name
 from app.text.language import number, tr

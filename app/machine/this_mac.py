@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label

@@ -3,10 +3,10 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.chat.conductor import Conductor
 from app.models.pair_card import MAX_WIDTH, FactTable
-from app.models.picker import Picker
-from app.models.survey import MAX_NAME
+from app.session.conductor import Conductor
+from app.session.model_list import MAX_NAME
+from app.session.picker import Picker
 from app.storage.wording import tokens
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QFileDialog, QLine
 from shiboken6 import isValid
 
 from app.models.connection_card import server_facts
-from app.models.connections import Connections
 from app.models.pair_card import FactTable
-from app.models.survey import MAX_NAME
+from app.session.endpoints import Connections
+from app.session.model_list import MAX_NAME
 from app.text.language import sentences, tr, translated
 from app.widgets.controls import announce, button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, fit_content, line, row

@@ -5,12 +5,12 @@ import re
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
-from app.chat.conductor import Conductor
 from app.machine.this_mac import machine_title
-from app.models.downloads import PairState
-from app.models.picker import Picker
-from app.models.recommendation import precision_note
-from app.models.survey import Candidate, Variant
+from app.session.conductor import Conductor
+from app.session.downloads import PairState
+from app.session.model_list import Candidate, Variant
+from app.session.picker import Picker
+from app.session.recommendation import precision_note
 from app.storage.wording import rate_range, size, tokens
 from app.text.language import number, sentences, tr, translated, unbroken
 from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label, styled_label

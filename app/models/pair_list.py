@@ -4,9 +4,9 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.models.downloads import PairState
-from app.models.picker import Picker
-from app.models.survey import Candidate
+from app.session.downloads import PairState
+from app.session.model_list import Candidate
+from app.session.picker import Picker
 from app.storage.wording import percent
 from app.text.language import tr
 from app.widgets.soft_edge import SoftEdge

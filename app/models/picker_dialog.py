@@ -6,14 +6,14 @@ from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, QTimer, Signal, Sl
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
-from app.chat.conductor import Conductor
 from app.models.connection_card import ConnectionCard
 from app.models.connection_form import ConnectionForm
 from app.models.pair_card import PairCard
 from app.models.pair_list import PairList
-from app.models.picker import Picker, is_folder
-from app.models.storage import Storage, while_open
-from app.models.survey import Filter
+from app.session.conductor import Conductor
+from app.session.model_list import Filter
+from app.session.model_storage import Storage, while_open
+from app.session.picker import Picker, is_folder
 from app.storage.wording import size
 from app.text.language import tr
 from app.widgets.controls import SearchField, button, small_label

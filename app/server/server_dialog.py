@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models.pair_loader import PairLoader
-from app.server.agents import start_agent
-from app.server.local_server import LOG_LINES, LocalServer
-from app.settings.preferences import Preferences
+from app.session.local_server import LOG_LINES, LocalServer
+from app.session.pair_session import PairLoader
+from app.session.preferences import Preferences
+from app.session.server_agents import start_agent
 from app.storage.wording import rate, tokens
 from app.text.language import number, sentences, tr
 from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label

@@ -6,8 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.engine_adapter import Delivery, EngineAdapter
-from app.settings.preferences import Preferences
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.preferences import Preferences
 from app.storage import wording
 from app.text.language import tr
 from app.widgets.controls import button, small_label

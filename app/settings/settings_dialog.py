@@ -6,7 +6,7 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
 
-from app.settings.preferences import SETTINGS, Pane, Preferences, Setting
+from app.session.preferences import SETTINGS, Pane, Preferences, Setting
 from app.text.language import tr
 from app.widgets.controls import Label, button
 from app.widgets.layout import Form, PageList, ScrollingPage, column, line, row

@@ -21,7 +21,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeView, QWidget
 
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip

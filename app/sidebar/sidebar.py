@@ -4,8 +4,8 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from app.chat.conductor import Conductor
-from app.sidebar.chat_library import UndoStep
+from app.session.chat_library import UndoStep
+from app.session.conductor import Conductor
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
 from app.storage.store import SearchHit, terms_of

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QFrame, QLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.session.tool_box import ToolBox
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
-from app.tools.tool_box import ToolBox
 from app.widgets.controls import Switch, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import column, flow, row
 from app.widgets.save_dialog import confirm

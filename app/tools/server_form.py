@@ -8,10 +8,10 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
+from app.session.tool_box import ToolBox
 from app.text.language import sentences, tr
 from app.text.plain_text import one_line
 from app.tools.server_card import LOG_LINES, MAX_LINE, MAX_NAME, MAX_TARGET, server_title, state_text, target
-from app.tools.tool_box import ToolBox
 from app.widgets.controls import button, prepare_number_field, small_label
 from app.widgets.layout import Form, ScrollingPage, column, line, row
 from app.widgets.pairs_field import PairsField

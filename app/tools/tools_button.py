@@ -7,13 +7,13 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
-from app.chat.conductor import Conductor
-from app.engine_adapter import Delivery
+from app.session.conductor import Conductor
+from app.session.engine_adapter import Delivery
+from app.session.tool_box import tool_key
 from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
 from app.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title, state_text
-from app.tools.tool_box import tool_key
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import TokenCount

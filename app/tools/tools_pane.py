@@ -7,10 +7,10 @@ from PySide6.QtCore import QPoint, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.session.tool_box import ToolBox
 from app.text.language import tr, translated
 from app.tools.server_card import ServerCard
 from app.tools.server_form import ImportDialog, ServerForm
-from app.tools.tool_box import ToolBox
 from app.widgets.controls import button, small_label
 from app.widgets.layout import NoticeView, column, flow
 from app.widgets.theme import Theme

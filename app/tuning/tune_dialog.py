@@ -3,13 +3,13 @@
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
-from app.chat.conductor import Conductor
-from app.models.downloads import duration
-from app.models.pair_loader import PairLoader
+from app.session.conductor import Conductor
+from app.session.downloads import duration
+from app.session.pair_session import PairLoader
+from app.session.tuning_run import TuningJob
+from app.session.tuning_survey import TuningPair
 from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
-from app.tuning.tuning_job import TuningJob
-from app.tuning.tuning_survey import TuningPair
 from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
 from app.widgets.save_dialog import confirm

@@ -9,13 +9,13 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QMenu, QMenuBar, QPlainTextEdit, QTextEdit
 
 from app.chat.composer import Composer
-from app.chat.conductor import Conductor
 from app.machine.this_mac import machine_title
-from app.settings.preferences import Preferences, Setting
+from app.session.conductor import Conductor
+from app.session.preferences import Preferences, Setting
+from app.session.updates import Updates
 from app.sidebar.chat_list import ChatList
 from app.text.language import number, tr
 from app.transcript.transcript import Transcript
-from app.updates import Updates
 from app.window.chat_commands import ChatCommands
 from app.window.dialogs import Dialogs
 from app.window.help import SHORTCUTS

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.text.language import tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
 from app.window.sidebar_split import SidebarSplit

@@ -9,17 +9,19 @@ from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
 from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
-from app.chat.conductor import Conductor
 from app.compare.compare_view import CompareDialog
-from app.compare.comparison_job import Comparison
 from app.machine.this_mac import ThisMacDialog
 from app.models.model_settings import ModelSettings
-from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
 from app.notice import Notice
-from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
-from app.settings.preferences import Pane, Preferences
+from app.session.compare_run import Comparison
+from app.session.conductor import Conductor
+from app.session.local_server import LocalServer
+from app.session.picker import Picker
+from app.session.preferences import Pane, Preferences
+from app.session.tuning_run import TuningJob
+from app.session.updates import Release, licenses
 from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.settings.settings_dialog import SettingsDialog
 from app.storage.settings import ChatSettings
@@ -27,8 +29,6 @@ from app.storage.wording import percent
 from app.text.language import tr
 from app.tools.tools_pane import ToolsPane
 from app.tuning.tune_dialog import TuneDialog, loaded_pair
-from app.tuning.tuning_job import TuningJob
-from app.updates import Release, licenses
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import SCREEN_SHARE, Form, column, line, row
 from app.widgets.save_dialog import confirm

@@ -12,24 +12,24 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEd
 
 from app.chat.announcer import Announcer
 from app.chat.attachment_chips import DropTarget
-from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
-from app.models.picker import Picker
-from app.models.recommendation import recommend
 from app.notice import Notice
-from app.server.local_server import LocalServer
-from app.settings.preferences import Preferences
+from app.session.chat_titles import ChatTitles
+from app.session.conductor import Conductor
+from app.session.local_server import LocalServer
+from app.session.picker import Picker
+from app.session.preferences import Preferences
+from app.session.recommendation import recommend
+from app.session.tuning_run import TuningJob
+from app.session.updates import Updates, this_release
 from app.settings.saved_prompts import SavedPrompts
-from app.sidebar.chat_titles import ChatTitles
 from app.sidebar.sidebar import Sidebar
 from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.text.language import number, sentences, tr
 from app.tools.server_card import host
 from app.transcript.transcript import Transcript
-from app.tuning.tuning_job import TuningJob
-from app.updates import Updates, this_release
 from app.widgets.layout import column
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMenu, QMenuBar, QWidget
 
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.text.language import tr
 from app.widgets.layout import column
 from app.widgets.rows import Index, Row, RowDelegate

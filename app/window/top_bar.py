@@ -4,8 +4,8 @@ from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
-from app.chat.conductor import Conductor
-from app.server.local_server import LocalServer, active_requests
+from app.session.conductor import Conductor
+from app.session.local_server import LocalServer, active_requests
 from app.storage.wording import mode_names, number, size
 from app.text.language import tr, translated
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label

@@ -43,11 +43,11 @@ from PySide6.QtWidgets import (  # noqa: E402
 )
 
 from app.application import Slipstream  # noqa: E402
+from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
 from app.transcript.call_card import CallCard  # noqa: E402
 from app.tuning.tune_dialog import TuneDialog  # noqa: E402
-from app.tuning.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402

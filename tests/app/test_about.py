@@ -15,8 +15,8 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.settings.preferences import Preferences
-from app.updates import Release, Updates, licenses, newer, this_release
+from app.session.preferences import Preferences
+from app.session.updates import Release, Updates, licenses, newer, this_release
 from app.widgets.theme import Theme
 from app.window.dialogs import AboutDialog
 from tests.packaging import script
@@ -39,7 +39,7 @@ def test_the_about_window_shows_version_and_licenses(start: Any) -> None:
 
 
 def test_a_build_has_its_stored_version_and_a_checkout_the_installed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.updates.files", lambda package: tmp_path)
+    monkeypatch.setattr("app.session.updates.files", lambda package: tmp_path)
     assert this_release().version and this_release().address == ""
     (tmp_path / "release.json").write_text('{"version": "7.1", "releases": "https://example.org/latest"}')
     assert this_release() == Release("7.1", "https://example.org/latest")

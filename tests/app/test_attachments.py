@@ -308,7 +308,7 @@ def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(
 def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
-    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
     app.conductor.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
@@ -323,7 +323,7 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     app = start()
     never_done = threading.Event()
     monkeypatch.setattr(
-        "app.chat.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
+        "app.session.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
     )
     app.conductor.attachments.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
     app.until(lambda: app.conductor.attachments.reading[0].path.name == "b.pdf")
@@ -345,7 +345,7 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
 def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Reading files waits until this is set."""
     gate = threading.Event()
-    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
     return gate
 
 
@@ -404,7 +404,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
         cancelled.wait(PATIENCE_S)
         raise UserError("pdf_too_slow", "It takes too long.")
 
-    monkeypatch.setattr("app.chat.attachment_reader.read", refused)
+    monkeypatch.setattr("app.session.attachment_reader.read", refused)
     app.conductor.attachments.attach([file("slow.pdf", b"slow")])
     (reading,) = app.conductor.attachments.reading
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]

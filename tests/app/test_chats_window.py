@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidg
 from pytestqt.qtbot import QtBot
 
 from app.chat.chat_settings import ChatSettingsDialog
-from app.chat.conductor import ANOTHER_WORDING
+from app.session.conductor import ANOTHER_WORDING
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.storage.settings import ChatSettings

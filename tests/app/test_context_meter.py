@@ -12,9 +12,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.chat.context_use import ContextUse, NextPrompt, measure
 from app.chat.foot import sentence
-from app.engine_adapter import Delivery, Receive
+from app.session.context_use import ContextUse, NextPrompt, measure
+from app.session.engine_adapter import Delivery, Receive
 from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.reply import Reply

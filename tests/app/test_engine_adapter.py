@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
+from app.session.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
 from mlx_engine.contract.events import Failed, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message, Request
 from mlx_engine.engine.host import EngineHost, Job

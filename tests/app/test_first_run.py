@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from app.application import last_pair
 from app.models.pair_card import facts_of
 from app.models.picker_dialog import PickerDialog
-from app.models.recommendation import MIN_SPEED, max_speed, recommend
-from app.models.survey import survey
+from app.session.model_list import survey
+from app.session.recommendation import MIN_SPEED, max_speed, recommend
 from app.text.language import unbroken
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair

@@ -25,10 +25,10 @@ CHILD = """
 import os, sys, time
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
-from app.chat.conductor import Conductor
+from app.session.conductor import Conductor
 from app.storage.database import open_store
 from app.storage.store import Store
-from app.engine_adapter import EngineAdapter
+from app.session.engine_adapter import EngineAdapter
 from mlx_engine.engine.host import EngineHost
 from app.storage.store_thread import StoreThread
 from tests.app.scripted_engine import ScriptedEngine, commit

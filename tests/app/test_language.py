@@ -15,7 +15,7 @@ from PySide6.QtCore import QTranslator
 
 from app.chat.welcome import examples
 from app.machine.this_mac import duration, rate
-from app.models.survey import survey
+from app.session.model_list import survey
 from app.storage import wording
 from app.storage.comparison_record import short_verdict
 from app.storage.database import FILE, open_store

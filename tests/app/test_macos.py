@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.machine import memory_watch
-from app.machine.memory_watch import CALM_READINGS, MemoryWatch
+from app.session import memory_watch
+from app.session.memory_watch import CALM_READINGS, MemoryWatch
 from app.system import macos
 from app.system.macos import Activity
 

@@ -259,7 +259,7 @@ class TestPrivateChats:
             assert replies_asked(replay) == 1
 
     def test_a_chat_that_was_answered_here_is_not_sent_for_its_title(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("app.models.pair_loader.PairLoader.has_demo", False)
+        monkeypatch.setattr("app.session.pair_session.PairLoader.has_demo", False)
         app = start()
         app.ask("Local first")
         titles = app.window._titles

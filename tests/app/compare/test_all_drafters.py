@@ -16,9 +16,9 @@ from shiboken6 import isValid
 
 from app.application import last_pair
 from app.compare.compare_view import CompareDialog
-from app.compare.comparison_job import DrafterComparison
 from app.compare.drafter_table import DrafterTable
-from app.engine_adapter import Delivery
+from app.session.compare_run import DrafterComparison
+from app.session.engine_adapter import Delivery
 from app.storage import wording
 from app.storage.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
 from app.storage.reply import Reply
@@ -183,7 +183,7 @@ def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Plac
 
 def test_drafters_are_not_searched_once_the_window_is_closed(start: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[Path] = []
-    monkeypatch.setattr("app.models.pair_loader.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
+    monkeypatch.setattr("app.session.pair_session.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
     app = start()
     for _ in range(3):
         app.window.dialogs.show_compare()

@@ -16,8 +16,8 @@ from pytestqt.qtbot import QtBot
 
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, WIDTH, card
-from app.compare.comparison_job import ComparisonOptions
 from app.rendering.table_view import TableChunk
+from app.session.compare_run import ComparisonOptions
 from app.storage.comparison_record import ComparedMode, ComparisonRecord, verdict_on
 from app.storage.store import Store
 from app.text.plain_text import clean

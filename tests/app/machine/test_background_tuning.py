@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-import app.machine.measurements
-from app.engine_adapter import EngineAdapter
-from app.machine.measurements import RooflineJob
-from app.models.pair_loader import PairLoader
+import app.session.measurements
+from app.session.engine_adapter import EngineAdapter
+from app.session.measurements import RooflineJob
+from app.session.pair_session import PairLoader
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.engine.host import EngineHost
@@ -22,7 +22,7 @@ ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.machine.measurements, "IDLE_MS", 20)
+    monkeypatch.setattr(app.session.measurements, "IDLE_MS", 20)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from app.models.picker_dialog import PickerDialog
-from app.models.survey import Candidate
+from app.session.model_list import Candidate
 from mlx_engine.models.library.pair import Pair
 from tests.app.conftest import Running
 

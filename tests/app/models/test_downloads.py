@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from PySide6.QtCore import QProcess
 from pytestqt.qtbot import QtBot
 
-from app.models import storage, survey
+from app.session import model_list, model_storage
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.pair import Pair
@@ -26,16 +26,16 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    real, began, proceed = survey.survey, threading.Event(), threading.Event()
+    real, began, proceed = model_list.survey, threading.Event(), threading.Event()
 
-    def slow() -> survey.Survey:
+    def slow() -> model_list.Survey:
         found = real()
         if not began.is_set():
             began.set()
             assert proceed.wait(60)
         return found
 
-    monkeypatch.setattr("app.models.picker.survey", slow)
+    monkeypatch.setattr("app.session.picker.survey", slow)
     app.window.picker.refresh()
     app.until(began.is_set)
     fetch(hub, Cache())
@@ -70,7 +70,7 @@ def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
 
 def test_a_download_continues_after_a_token_was_saved(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process restarts. Commands during the restart are not lost."""
-    monkeypatch.setattr(storage, "store_token", lambda endpoint, token: "anna")
+    monkeypatch.setattr(model_storage, "store_token", lambda endpoint, token: "anna")
     hub.repo("owner/other", target_files(400_000, seed=5))
     other = Pair("owner/other", "owner/drafter")
     app = start()

@@ -15,10 +15,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.models import storage, survey
 from app.models.model_settings import ModelSettings
 from app.models.pair_card import FactTable
 from app.models.picker_dialog import CustomPairDialog, PickerDialog
+from app.session import model_list, model_storage
 from app.settings.settings_dialog import SettingsDialog
 from mlx_engine.models.downloads import model_move
 from mlx_engine.models.downloads.bandwidth import download_limit
@@ -190,9 +190,9 @@ def test_model_settings_apply_at_once_and_are_stored(
     start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: dict[str, str] = {}
-    monkeypatch.setattr(storage, "store_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
-    monkeypatch.setattr(storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
-    monkeypatch.setattr(storage, "stored_token", kept.get)
+    monkeypatch.setattr(model_storage, "store_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
+    monkeypatch.setattr(model_storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
+    monkeypatch.setattr(model_storage, "stored_token", kept.get)
     app = start()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
@@ -220,7 +220,7 @@ def test_model_settings_apply_at_once_and_are_stored(
 
 def test_a_mirror_is_used_for_everything_from_then_on(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {"https://mirror.example": "hf_mine"}
-    monkeypatch.setattr(storage, "stored_token", kept.get)
+    monkeypatch.setattr(model_storage, "stored_token", kept.get)
     app = start()
     app.window.dialogs.show_settings("models")
     page = app.window.dialogs.find(SettingsDialog).findChild(ModelSettings)
@@ -439,13 +439,13 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
         folder = shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab" / name)
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, "odd": name == "Odd"}))
-    known = survey.predict_fit
+    known = model_list.predict_fit
 
     def failing(target: dict, *given: Any, **named: Any) -> Fit:
         return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
 
-    monkeypatch.setattr(survey, "predict_fit", failing)
-    found = {one.name: str(one.shown.problem or "") for one in survey.survey().candidates}
+    monkeypatch.setattr(model_list, "predict_fit", failing)
+    found = {one.name: str(one.shown.problem or "") for one in model_list.survey().candidates}
     assert "Can't estimate" in found["Odd"] and found["Zebra"] == ""
 
 

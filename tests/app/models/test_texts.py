@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.models.downloads import Downloads, PairDownload, duration
 from app.models.pair_card import MemoryDetails, facts_of, license_name, memory_names
-from app.models.storage import Background, Storage
-from app.models.survey import Candidate, Estimator, Variant, best_first, matching
+from app.session.downloads import Downloads, PairDownload, duration
+from app.session.model_list import Candidate, Estimator, Variant, best_first, matching
+from app.session.model_storage import Background, Storage
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.hardware import machine
 from mlx_engine.models.fit import Fit, FitLine, predict_fit
@@ -160,7 +160,7 @@ def test_a_refused_command_fails_its_pair(qtbot: QtBot) -> None:
 
 
 def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.models.downloads.child.command", lambda module: ("/nowhere/python", []))
+    monkeypatch.setattr("app.session.downloads.child.command", lambda module: ("/nowhere/python", []))
     downloads = Downloads()
     downloads.add(PAIR)
     qtbot.waitUntil(lambda: downloads.pairs[PAIR].state == "failed", timeout=60_000)
@@ -170,7 +170,7 @@ def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: 
 def test_the_picker_does_not_import_mlx() -> None:
     import subprocess
 
-    code = "import sys, app.models.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
+    code = "import sys, app.session.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0
 
 

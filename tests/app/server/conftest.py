@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.server.local_server import LocalServer
 from app.server.server_dialog import ServerDialog
+from app.session.local_server import LocalServer
 from mlx_engine.contract.events import Event
 from tests.app.conftest import Running
 from tests.app.scripted_engine import commit, done

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from app.server import agents
-from app.server.agents import open_terminal, write_script
+from app.session import server_agents
+from app.session.server_agents import open_terminal, write_script
 from mlx_engine.cli.agents import AGENTS, Server
 from tests.app.server.conftest import Start, page_of, turn_on
 
@@ -59,7 +59,7 @@ def test_the_script_runs_in_the_systems_terminal(
 
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if name == "xterm" else None)
-    monkeypatch.setattr(agents.QProcess, "startDetached", start)
+    monkeypatch.setattr(server_agents.QProcess, "startDetached", start)
     assert open_terminal(tmp_path / "a.command")
     assert started[0][0] == command and started[0][1][-1] == str(tmp_path / "a.command")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.server.local_server import ProgramsDoor
-from app.settings.preferences import Preferences
+from app.session.local_server import ProgramsDoor
+from app.session.preferences import Preferences
 from mlx_engine.api_server import PORT
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.engine.host import Deliver, Job
@@ -205,7 +205,7 @@ def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
 
 
 def test_the_model_id_does_not_depend_on_the_windows_language(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.models.pair_loader.tr", lambda text, **values: "Demo-Paar")
+    monkeypatch.setattr("app.session.pair_session.tr", lambda text, **values: "Demo-Paar")
     app = start()
     assert app.conductor.loader.pair is not None and app.conductor.loader.pair.name == "Demo-Paar"
     assert post(turn_on(app)).json()["model"] == "demo-pair"

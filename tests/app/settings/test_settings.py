@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.rendering.code_view import CodeView
-from app.settings.preferences import SETTINGS, Preferences
+from app.session.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog, pane_names
 from app.storage.settings import ChatSettings
 from app.text.language import VARIABLE, use

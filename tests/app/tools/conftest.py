@@ -10,7 +10,7 @@ from tests.app.tools.fake_servers import FakeServers
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeServers]]:
     """Replaces the servers of all tool boxes."""
-    monkeypatch.setattr("app.tools.tool_box.ToolServers", FakeServers)
+    monkeypatch.setattr("app.session.tool_box.ToolServers", FakeServers)
     monkeypatch.setattr(FakeServers, "answers", {})
     monkeypatch.setattr(FakeServers, "made", [])
     monkeypatch.setattr(FakeServers, "slow", False)

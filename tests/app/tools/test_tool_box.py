@@ -12,8 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from app.session.tool_box import ToolBox
 from app.storage.settings import ChatSettings
-from app.tools.tool_box import ToolBox
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.servers import ServerStatus
@@ -138,7 +138,7 @@ def test_signing_in_opens_web_pages_only(
     servers: type[FakeServers], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, url: str, opened: bool
 ) -> None:
     pages: list[str] = []
-    monkeypatch.setattr("app.tools.tool_box.QDesktopServices.openUrl", lambda page: pages.append(page.toString()))
+    monkeypatch.setattr("app.session.tool_box.QDesktopServices.openUrl", lambda page: pages.append(page.toString()))
 
     def sign_in(fake: FakeServers, name: str, open_browser: Callable[[str], None]) -> None:
         open_browser(url)

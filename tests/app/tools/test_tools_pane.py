@@ -78,7 +78,7 @@ def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypat
     assert notes.log.text().splitlines() == ["Traceback", "ModuleNotFoundError: No module named 'notes'"]
     assert notes.target.text() == "notes-server --folder 'My Notes'"
     assert remote.state.text() == "Sign-in required" and remote.sign_out.isHidden()
-    monkeypatch.setattr("app.tools.tool_box.QDesktopServices.openUrl", lambda page: None)
+    monkeypatch.setattr("app.session.tool_box.QDesktopServices.openUrl", lambda page: None)
     remote.sign_in.click()
     servers.answers.clear()
     servers.made[0].finish("remote")

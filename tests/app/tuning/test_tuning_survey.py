@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from app.session import tuning_survey
 from app.storage.database import FILE
 from app.storage.settings import ChatSettings
 from app.storage.store import Store
-from app.tuning import tuning_survey
 from mlx_engine.models.files.tuning_files import run_folder, save_run_prompts
 from tests.app.test_store import chat_of, save
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.engine_adapter import Delivery, EngineAdapter
+from app.session.engine_adapter import Delivery, EngineAdapter
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Calibrated, Failed, PairInfo, TuningProgress

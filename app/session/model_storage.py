@@ -12,7 +12,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from app.models.downloads import Downloads
+from app.session.downloads import Downloads
 from app.storage.wording import size
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError

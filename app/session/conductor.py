@@ -6,21 +6,21 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.chat.attachment_reader import AttachmentReader
-from app.chat.reply_job import ReplyJob
-from app.compare.comparison_job import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
-from app.engine_adapter import EngineAdapter
-from app.machine.measurements import RooflineJob
-from app.models.pair_loader import PairLoader
 from app.notice import Notice
-from app.sidebar.chat_library import ChatLibrary
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_library import ChatLibrary
+from app.session.compare_run import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
+from app.session.engine_adapter import EngineAdapter
+from app.session.measurements import RooflineJob
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyJob
+from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node, Turn, same_again
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
-from app.tools.tool_box import ToolBox
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling
 from mlx_engine.mcp.tool import Tool
 from mlx_engine.remote.saved_endpoints import SavedConnection

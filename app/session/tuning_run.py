@@ -9,10 +9,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
-from app.models.storage import Background
+from app.session.model_storage import Background
+from app.session.tuning_survey import TuningPair, TuningSurvey, survey
 from app.system import child
 from app.text.language import tr, translated
-from app.tuning.tuning_survey import TuningPair, TuningSurvey, survey
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.models.downloads.download_queue import text_from_json

@@ -6,9 +6,9 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from app.chat.conductor import Conductor
-from app.chat.context_use import ContextUse, NextPrompt, measure
-from app.engine_adapter import Delivery
+from app.session.conductor import Conductor
+from app.session.context_use import ContextUse, NextPrompt, measure
+from app.session.engine_adapter import Delivery
 from app.storage.chat_tree import Turn, messages_to
 from app.text.plain_text import clean
 from mlx_engine.contract.events import Failed, TokenCount

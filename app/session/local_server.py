@@ -12,9 +12,9 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.models.pair_loader import PairLoader
 from app.notice import Notice
-from app.settings.preferences import Preferences
+from app.session.pair_session import PairLoader
+from app.session.preferences import Preferences
 from app.text.language import number, tr, translated
 from mlx_engine.api_server import HOST
 from mlx_engine.cli.agents import Server

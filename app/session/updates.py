@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
-from app.settings.preferences import Preferences
+from app.session.preferences import Preferences
 from app.text.language import tr
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.models.storage import Background
+from app.session.model_storage import Background
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, with_secrets, write_connections

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.engine_adapter import Delivery, EngineAdapter
+from app.session.engine_adapter import Delivery, EngineAdapter
 from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from app.models.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
+from app.session.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
 from app.storage.wording import size
 from app.text.language import sentences, tr
 from app.text.plain_text import one_line

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.engine_adapter import Delivery, EngineAdapter
+from app.session.engine_adapter import Delivery, EngineAdapter
 from app.storage.chat_export import write_file
 from app.storage.chat_tree import Turn
 from app.storage.comparison_record import ComparisonRecord

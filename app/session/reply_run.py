@@ -7,13 +7,13 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.engine_adapter import Delivery, EngineAdapter
 from app.notice import Notice
-from app.sidebar.chat_library import ChatLibrary
+from app.session.chat_library import ChatLibrary
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
 from app.storage.reply import Reply
 from app.text.language import tr, translated
-from app.tools.tool_box import ToolBox
 from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.engine.host import Job

@@ -5,8 +5,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.chat.conductor import Conductor
-from app.engine_adapter import Delivery
+from app.session.conductor import Conductor
+from app.session.engine_adapter import Delivery
 from app.storage.chat_tree import Chat
 from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.chat.conductor import Conductor
-from app.models.connections import Connections
-from app.models.downloads import Downloads, PairDownload, PairState
-from app.models.storage import Background, Storage
-from app.models.survey import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
+from app.session.conductor import Conductor
+from app.session.downloads import Downloads, PairDownload, PairState
+from app.session.endpoints import Connections
+from app.session.model_list import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
+from app.session.model_storage import Background, Storage
 from app.text.language import sentences, tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
