@@ -13,8 +13,8 @@ from pygments.lexers.html import HtmlLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-from app.rendering.formulas import typeset
 from app.rendering.markdown import parse_blocks
+from app.widgets.formulas import typeset
 
 SyntaxColor = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 

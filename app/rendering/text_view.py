@@ -22,10 +22,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
 from app.rendering.blocks import OBJECT, MathBlock, ParagraphBlock, RuleBlock, TextBlock, TextSpan
-from app.rendering.formulas import DISPLAY, LATEX, OBJECT_TYPE, FormulaRenderer
 from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.text.language import tr
 from app.widgets.controls import as_tooltip
+from app.widgets.formulas import DISPLAY, LATEX, OBJECT_TYPE, FormulaRenderer
 from app.widgets.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
 
 MARKER_GAP = 8

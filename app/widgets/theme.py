@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.rendering.formulas import Typesetter
 from app.system import macos
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
+from app.widgets.formulas import Typesetter
 from app.widgets.style_sheet import style_sheet
 
 Appearance = Literal["system", "light", "dark"]

@@ -8,14 +8,14 @@ from PySide6.QtCore import QObject, QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QMenu, QMenuBar, QPlainTextEdit, QTextEdit
 
-from app.chat.composer import Composer
-from app.machine.this_mac import machine_title
 from app.session.conductor import Conductor
 from app.session.preferences import Preferences, Setting
 from app.session.updates import Updates
-from app.sidebar.chat_list import ChatList
 from app.text.language import number, tr
-from app.transcript.transcript import Transcript
+from app.views.chat.composer import Composer
+from app.views.machine.this_mac import machine_title
+from app.views.sidebar.chat_list import ChatList
+from app.views.transcript.transcript import Transcript
 from app.window.chat_commands import ChatCommands
 from app.window.dialogs import Dialogs
 from app.window.help import SHORTCUTS

@@ -8,13 +8,7 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
-from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
-from app.compare.compare_view import CompareDialog
-from app.machine.this_mac import ThisMacDialog
-from app.models.model_settings import ModelSettings
-from app.models.picker_dialog import PickerDialog
 from app.notice import Notice
-from app.server.server_dialog import ServerDialog
 from app.session.compare_run import Comparison
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer
@@ -22,13 +16,19 @@ from app.session.picker import Picker
 from app.session.preferences import Pane, Preferences
 from app.session.tuning_run import TuningJob
 from app.session.updates import Release, licenses
-from app.settings.saved_prompts import SavedPrompts, SavedPromptsRows
-from app.settings.settings_dialog import SettingsDialog
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
 from app.text.language import tr
-from app.tools.tools_pane import ToolsPane
-from app.tuning.tune_dialog import TuneDialog, loaded_pair
+from app.views.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
+from app.views.compare.compare_view import CompareDialog
+from app.views.machine.this_mac import ThisMacDialog
+from app.views.models.model_settings import ModelSettings
+from app.views.models.picker_dialog import PickerDialog
+from app.views.server.server_dialog import ServerDialog
+from app.views.settings.saved_prompts import SavedPrompts, SavedPromptsRows
+from app.views.settings.settings_dialog import SettingsDialog
+from app.views.tools.tools_pane import ToolsPane
+from app.views.tuning.tune_dialog import TuneDialog, loaded_pair
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import SCREEN_SHARE, Form, column, line, row
 from app.widgets.save_dialog import confirm

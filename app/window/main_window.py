@@ -10,10 +10,6 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QT
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
-from app.chat.announcer import Announcer
-from app.chat.attachment_chips import DropTarget
-from app.chat.drafts import Drafts
-from app.chat.foot import Foot
 from app.notice import Notice
 from app.session.chat_titles import ChatTitles
 from app.session.conductor import Conductor
@@ -23,13 +19,17 @@ from app.session.preferences import Preferences
 from app.session.recommendation import recommend
 from app.session.tuning_run import TuningJob
 from app.session.updates import Updates, this_release
-from app.settings.saved_prompts import SavedPrompts
-from app.sidebar.sidebar import Sidebar
 from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.text.language import number, sentences, tr
-from app.tools.server_card import host
-from app.transcript.transcript import Transcript
+from app.views.chat.announcer import Announcer
+from app.views.chat.drafts import Drafts
+from app.views.chat.foot import Foot
+from app.views.settings.saved_prompts import SavedPrompts
+from app.views.sidebar.sidebar import Sidebar
+from app.views.tools.server_card import host
+from app.views.transcript.attachment_chips import DropTarget
+from app.views.transcript.transcript import Transcript
 from app.widgets.layout import column
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme

@@ -4,7 +4,7 @@ from PySide6.QtCore import QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
-from app.sidebar.sidebar import DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH, Sidebar
+from app.views.sidebar.sidebar import DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH, Sidebar
 from app.widgets.theme import Theme
 
 MIN_CHAT_WIDTH = 440

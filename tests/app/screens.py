@@ -14,9 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
-from app.models.connection_form import ConnectionForm
-from app.models.picker_dialog import PickerDialog
 from app.text import language
+from app.views.models.connection_form import ConnectionForm
+from app.views.models.picker_dialog import PickerDialog
 
 HOME = tempfile.mkdtemp()
 for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME, "HF_HUB_OFFLINE": "1"}.items():
@@ -44,10 +44,10 @@ from PySide6.QtWidgets import (  # noqa: E402
 
 from app.application import Slipstream  # noqa: E402
 from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
-from app.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
-from app.transcript.call_card import CallCard  # noqa: E402
-from app.tuning.tune_dialog import TuneDialog  # noqa: E402
+from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
+from app.views.transcript.call_card import CallCard  # noqa: E402
+from app.views.tuning.tune_dialog import TuneDialog  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402

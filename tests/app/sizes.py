@@ -26,10 +26,10 @@ from PySide6.QtCore import QSize  # isort: skip
 from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
 
 from app.application import Slipstream
-from app.models.connection_form import ConnectionForm
-from app.models.picker_dialog import PickerDialog
 from app.system.data_paths import DataPaths
 from app.text import language
+from app.views.models.connection_form import ConnectionForm
+from app.views.models.picker_dialog import PickerDialog
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.saved_endpoints import SavedConnection

@@ -24,9 +24,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.announcer import MAX_LENGTH, Announcer, sentence
-from app.models.picker_dialog import PickerDialog
-from app.settings.settings_dialog import SettingsDialog
+from app.views.chat.announcer import MAX_LENGTH, Announcer, sentence
+from app.views.models.picker_dialog import PickerDialog
+from app.views.settings.settings_dialog import SettingsDialog
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.contract.events import Failed

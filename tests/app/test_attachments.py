@@ -16,7 +16,6 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication
 
-from app.chat.attachment_chips import figures
 from app.storage import attachments
 from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
 from app.storage.chat_export import to_markdown
@@ -24,6 +23,7 @@ from app.storage.chat_tree import Chat
 from app.storage.json_values import read_as
 from app.storage.pdf_pages import PdfProblem, pages_of
 from app.storage.records import chat_from_json, chat_to_json
+from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from tests.app.chats import same, texts

@@ -12,8 +12,8 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.sidebar.chat_list import ID, ChatList, sections
 from app.storage.store import ChatSummary, Folder
+from app.views.sidebar.chat_list import ID, ChatList, sections
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_chats_window import chat_with, rows

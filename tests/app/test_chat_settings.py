@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
-from app.settings.settings_dialog import SettingsDialog
 from app.storage.settings import ChatSettings
+from app.views.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
+from app.views.settings.settings_dialog import SettingsDialog
 from mlx_engine.contract.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
@@ -58,7 +58,7 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet.form.preset.currentText() == "Model defaults" and not sheet.form.reset.isEnabled()
     sheet.form.system.setPlainText("In French.")
-    monkeypatch.setattr("app.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
+    monkeypatch.setattr("app.views.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
     sheet.form.save_as.click()
     assert sheet.form.preset.currentText() == "Mine" and sheet.form.delete.isVisible()
     sheet.form.preset.setCurrentText("Creative")

@@ -11,11 +11,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.chat.chat_settings import ChatSettingsDialog
 from app.session.conductor import ANOTHER_WORDING
-from app.sidebar.chat_list import ID, KIND
-from app.sidebar.search_results import TITLE, WHEN, without_markup
 from app.storage.settings import ChatSettings
+from app.views.chat.chat_settings import ChatSettingsDialog
+from app.views.sidebar.chat_list import ID, KIND
+from app.views.sidebar.search_results import TITLE, WHEN, without_markup
 from app.window.actions import show_list_menu
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling

@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.chat.foot import sentence
 from app.session.context_use import ContextUse, NextPrompt, measure
 from app.session.engine_adapter import Delivery, Receive
 from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.reply import Reply
+from app.views.chat.foot import sentence
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
 from mlx_engine.engine.host import Job

@@ -12,11 +12,11 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
-from app.models.pair_card import facts_of
-from app.models.picker_dialog import PickerDialog
 from app.session.model_list import survey
 from app.session.recommendation import MIN_SPEED, max_speed, recommend
 from app.text.language import unbroken
+from app.views.models.pair_card import facts_of
+from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine

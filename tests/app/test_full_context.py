@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from app.transcript.message_views import DividerView
+from app.views.transcript.message_views import DividerView
 from mlx_engine.contract.events import Event, PrefillProgress, TokenCount
 from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
-from app.transcript.transcript import Transcript
+from app.views.transcript.transcript import Transcript
 from app.widgets.theme import DEFAULT_TEXT_SIZE, FONTS, Theme
 from tests.app.conftest import reply_views
 from tests.app.scripted_engine import a_round, commit, done

@@ -12,7 +12,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
-from app.settings.settings_dialog import SettingsDialog
+from app.views.settings.settings_dialog import SettingsDialog
 from app.window.help import FOLDER, PAGES, HelpDialog, page_html
 from app.window.report import ReportDialog, report
 from tests.app.conftest import Running

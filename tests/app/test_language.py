@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTranslator
 
-from app.chat.welcome import examples
-from app.machine.this_mac import duration, rate
 from app.session.model_list import survey
 from app.storage import wording
 from app.storage.comparison_record import short_verdict
 from app.storage.database import FILE, open_store
 from app.text import language
 from app.text.language import LANGUAGES, tr
-from app.tools.server_card import server_title
-from app.transcript.call_card import server_name
+from app.views.machine.this_mac import duration, rate
+from app.views.tools.server_card import server_title
+from app.views.transcript.call_card import server_name
+from app.views.transcript.welcome import examples
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import LoadPair, ToolCall
 from mlx_engine.mcp.config import BUILTINS

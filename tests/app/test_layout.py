@@ -7,8 +7,8 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
-from app.chat.chat_settings import ChatSettingsDialog
-from app.server.server_dialog import ServerDialog
+from app.views.chat.chat_settings import ChatSettingsDialog
+from app.views.server.server_dialog import ServerDialog
 from app.widgets.layout import SCREEN_SHARE, ScrollingPage
 from app.widgets.theme import Appearance
 from tests.app.conftest import Running

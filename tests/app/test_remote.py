@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import Qt
 
-from app.chat.full_context import SummaryJob
-from app.compare.compare_view import CompareDialog
-from app.machine.this_mac import ThisMacDialog
 from app.storage import wording
 from app.storage.comparison_record import ComparisonRecord
+from app.views.chat.full_context import SummaryJob
+from app.views.compare.compare_view import CompareDialog
+from app.views.machine.this_mac import ThisMacDialog
 from mlx_engine.contract.requests import LoadPair, RemoteConnection
 from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.conftest import Running

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
-from app.compare.compare_view import CompareDialog
-from app.models.picker_dialog import PickerDialog
 from app.system.data_paths import DataPaths
+from app.views.compare.compare_view import CompareDialog
+from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS, reply_views
 

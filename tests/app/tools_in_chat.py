@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QTimer
 
-from app.transcript.call_card import CallCard
+from app.views.transcript.call_card import CallCard
 from mlx_engine.contract.requests import ToolCall
 from mlx_engine.mcp.tool import Tool, ToolResult
 from tests.app.conftest import Running

@@ -45,10 +45,10 @@ def _take(out: Path) -> int:
     from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
     from app.application import Slipstream
-    from app.compare.compare_view import CompareDialog
-    from app.models.connection_form import ConnectionForm
     from app.storage.chat_tree import Turn
     from app.system.data_paths import DataPaths
+    from app.views.compare.compare_view import CompareDialog
+    from app.views.models.connection_form import ConnectionForm
     from tests.mlx_engine.remote.replay import recorded, replaying
 
     def until(condition: Callable[[], bool]) -> None:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from app.rendering import streaming
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text
-from app.rendering.formulas import typeset
 from app.rendering.markdown import parse_blocks
 from app.rendering.streaming import StreamingMarkdown
+from app.widgets.formulas import typeset
 from tests.benchmarks.recorded_engine import TEXT
 
 # Pieces of Markdown syntax, so that random texts contain much of it.

@@ -1,0 +1,1 @@
+"""What the user sees: views show the session and send commands."""

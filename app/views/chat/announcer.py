@@ -1,0 +1,56 @@
+"""Screen reader announcements of finished replies and notices."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.session.conductor import Conductor
+from app.storage import wording
+from app.storage.chat_tree import Turn
+from app.text.language import sentences, tr
+from app.views.transcript.call_card import preview, server_name, tool_name
+from app.widgets.controls import announce
+
+MAX_LENGTH = 600  # characters announced of a reply
+
+
+class Announcer(QObject):
+    """An announcer that passes texts to `say`, by default the system's screen reader."""
+
+    def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
+        super().__init__(window)
+        self._say = say or partial(announce, window)
+        self._job = conductor.reply_job
+        conductor.reply_job.changed.connect(self._announce_reply)
+        conductor.reply_job.asked.connect(self._announce_calls)
+        conductor.notified.connect(lambda notice: self._say(notice.text))
+
+    @Slot(object)
+    def _announce_reply(self, turn: Turn) -> None:
+        if not turn.reply.running and turn is not self._job.turn:  # else the end of the job follows
+            self._say(sentence(turn))
+
+    @Slot(object)
+    def _announce_calls(self, turn: Turn) -> None:
+        for record in turn.reply.calls:
+            if record.state == "waiting":
+                server, tool = server_name(record), tool_name(record)
+                arguments = preview(record.call.arguments, MAX_LENGTH)
+                if server == tool:
+                    self._say(tr("{tool} needs approval: {arguments}", tool=tool, arguments=arguments))
+                else:
+                    self._say(tr("{server} wants to run “{tool}”: {arguments}", server=server, tool=tool, arguments=arguments))
+
+
+def sentence(turn: Turn) -> str:
+    """Return the announcement for a finished reply."""
+    reply = turn.reply
+    if reply.error:
+        return tr("The reply failed. {error}", error=reply.error)
+    text = " ".join(reply.text.split())
+    if len(text) > MAX_LENGTH:
+        text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
+    ending = wording.ending(reply)
+    finished = tr("Reply ended: {ending}", ending=ending) if ending else tr("Reply finished")
+    return sentences(finished, text) if text else finished

@@ -1,0 +1,275 @@
+"""The message field. Return sends, and Shift-Return starts a new line."""
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
+
+from app.session.attachment_reader import AttachmentReader
+from app.storage.attachments import Attachment, shortened
+from app.storage.chat_tree import Turn
+from app.text.language import tr
+from app.text.plain_text import clean
+from app.views.transcript.attachment_chips import AttachmentChips, files_in
+from app.widgets.controls import IconButton, as_tooltip, button, small_label
+from app.widgets.layout import column, row
+from app.widgets.theme import Theme, set_look
+
+MAX_LINES = 8  # shown before the field scrolls
+SIDE = 34  # of the button at the default text size
+
+
+class Composer(QFrame):
+    """A field for text and files, with a button that sends or stops."""
+
+    send_requested = Signal()
+    stop_requested = Signal()
+    edit_cancelled = Signal()
+    attach_requested = Signal()
+    paged = Signal(int)  # scroll the chat: -1 up, 1 down
+
+    def __init__(self, theme: Theme, attachments: AttachmentReader, tools: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._attachments = attachments
+        set_look(self, "composer")
+        self.field = _Field(self)
+        self.field.setPlaceholderText(tr("Message Slipstream"))
+        self.field.setAccessibleName(tr("Message"))
+        self.field.submitted.connect(self.send_requested)
+        self.field.dropped.connect(attachments.attach)
+        self.field.image_pasted.connect(lambda: attachments.refused.emit(tr("Slipstream can't read images yet.")))
+        self.field.paged.connect(self.paged)
+        self.button = _RoundButton(theme)
+        self.button.clicked.connect(self._press)
+        self.attach_button = IconButton(theme, "clip", tr("Attach files"))
+        self.attach_button.clicked.connect(self.attach_requested)
+        self.files = AttachmentChips(theme, removable=True)
+        self.files.removed.connect(attachments.remove)
+        self.files.left_out.connect(attachments.leave_out)
+        attachments.changed.connect(self._show_files)
+        self._busy = False
+        self._obstacle = ""  # why the message can't be sent
+        self._locked = False
+        self._editing = False
+        self._draft = ""  # the unsent message, while an earlier one is edited
+        self._draft_files: list[Attachment] = []
+        self.banner = QWidget()
+        self.cancel_button = button(tr("Cancel"), tr("Cancel editing"), clicked=self.edit_cancelled.emit)
+        note = small_label(theme, tr("Editing message"), "secondary")
+        row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
+        self.banner.hide()
+        bottom = Qt.AlignmentFlag.AlignBottom
+        line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
+        column(self.banner, self.files, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
+        self.field.textChanged.connect(self._show_button)
+        self._show_button()
+
+    def set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self._show_button()
+
+    def set_obstacle(self, reason: str) -> None:
+        """Disable Send for a reason, or enable it if the reason is empty."""
+        self._obstacle = reason
+        self._show_button()
+
+    def set_locked(self, locked: bool) -> None:
+        """Make the message read-only while it waits to be sent."""
+        self._locked = locked
+        self.field.setReadOnly(locked)
+        set_look(self.field, "locked" if locked else "")
+        self.files.setEnabled(not locked)
+        self.attach_button.setEnabled(not locked)
+        self._show_button()
+
+    @Slot()
+    def focus(self) -> None:
+        self.field.setFocus()
+
+    @property
+    def text(self) -> str:
+        return self.field.toPlainText()
+
+    @property
+    def draft(self) -> str:
+        """Text of the unsent message, even while an earlier message is being edited."""
+        return self._draft if self._editing else self.text
+
+    @property
+    def draft_files(self) -> list[Attachment]:
+        """Files of the unsent message. Files still being read are added to this list."""
+        return self._draft_files if self._editing else self._attachments.files
+
+    def show_draft(self, text: str, files: list[Attachment]) -> None:
+        if text != self.text:
+            self.field.setPlainText(text)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+        self._attachments.set_files(files)
+
+    @Slot()
+    def clear(self) -> None:
+        self.field.clear()
+        self._attachments.set_files([])
+
+    @Slot(object)
+    def show_editing(self, turn: Turn | None) -> None:
+        """Edit the message of a turn, or return to the draft if None."""
+        if turn is not None and not self._editing:
+            self._draft, self._draft_files = self.text, self._attachments.files
+        if self._editing:
+            self._attachments.leave_out()  # ends the edit's files still being read
+        if turn is not None or self._editing:
+            self.field.setPlainText(turn.prompt if turn is not None else self._draft)
+            asked = turn.asked if turn is not None else None
+            self._attachments.set_files(list(asked.attachments) if asked is not None else self._draft_files)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+            self.field.setFocus()
+        self._editing = turn is not None
+        self.banner.setVisible(self._editing)
+
+    @Slot()
+    def _press(self) -> None:
+        (self.stop_requested if self._busy else self.send_requested).emit()
+
+    @Slot()
+    def _show_button(self) -> None:
+        allowed = not self._obstacle and not self._locked
+        ready = self._busy or bool(allowed and (self.text.strip() or self._attachments.files))
+        self.button.show_as("stop" if self._busy else "send", ready)
+        self.button.setEnabled(self._busy or allowed)
+        if self._obstacle and not self._busy:
+            self.button.setToolTip(as_tooltip(self._obstacle))
+
+    @Slot()
+    def _show_files(self) -> None:
+        reader = self._attachments
+        names = [shortened(clean(one.path.name)) for one in reader.reading]
+        if len(names) > 1:
+            names[0] = tr("{name} and {count} more", name=names[0], count=len(names) - 1)
+        self.files.show_files(reader.files, reader.counts, "".join(names[:1]))
+        self._show_button()
+
+
+class _Field(QPlainTextEdit):
+    submitted = Signal()
+    dropped = Signal(list)  # of Path
+    image_pasted = Signal()
+    paged = Signal(int)
+
+    def __init__(self, composer: Composer) -> None:
+        super().__init__(composer)
+        self._composer = composer
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabChangesFocus(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(2)
+        self.setViewportMargins(0, 6, 0, 0)  # centers one line
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self._fit()
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return bool(files_in(source)) or source.hasImage() or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Attach pasted or dropped files instead of inserting their URLs."""
+        if files := files_in(source):
+            self.dropped.emit(files)
+        elif source.hasImage() and not source.hasText():
+            self.image_pasted.emit()
+        else:
+            super().insertFromMimeData(source)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
+            self.submitted.emit()
+            return
+        if enter and not self.isReadOnly():
+            self.textCursor().insertBlock()  # Qt would insert U+2028
+            self.ensureCursorVisible()
+            return
+        step = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
+        # Scroll the chat if the whole text is visible. On a Mac these keys have the keypad modifier.
+        if step and self.verticalScrollBar().maximum() == 0 and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            self.paged.emit(step)
+            return
+        super().keyPressEvent(event)
+        if self.isReadOnly() and event.text().isprintable():
+            event.accept()  # otherwise the window would send the key back
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        set_look(self._composer, "composer-active")
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        set_look(self._composer, "composer")
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    @Slot()
+    def _fit(self) -> None:
+        lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
+        shown = max(1, min(lines, MAX_LINES))
+        height = shown * self.fontMetrics().lineSpacing() + 16
+        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(scroll)
+        if height != self.maximumHeight():
+            self.setFixedHeight(height)
+
+
+class _RoundButton(QAbstractButton):
+    """A round button: an arrow for Send or a square for Stop."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._shape = ""
+        self._ready = False  # whether pressing the button has an effect
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        theme.changed.connect(self.update)
+        theme.text_resized.connect(self.updateGeometry)
+
+    def show_as(self, shape: str, ready: bool) -> None:
+        name = tr("Stop") if shape == "stop" else tr("Send")
+        self.setAccessibleName(name)
+        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Return)"))
+        self._shape, self._ready = shape, ready
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(1, 1) * self._theme.scaled(SIDE)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = self._theme.colors
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        scale = self.width() / SIDE
+        painter.scale(scale, scale)
+        area = QRectF(0, 0, SIDE, SIDE)
+        ground = colors.accent if self._ready else colors.track
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(ground))
+        painter.drawEllipse(area.adjusted(1, 1, -1, -1))
+        front = QColor(colors.on_accent if self._ready else colors.window)
+        center = area.center()
+        if self._shape == "stop":
+            painter.setBrush(front)
+            painter.drawRoundedRect(QRectF(center.x() - 5, center.y() - 5, 10, 10), 2, 2)
+        else:
+            painter.setPen(QPen(front, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+            x, y = center.x(), center.y()
+            painter.drawLine(QPointF(x, y + 6), QPointF(x, y - 6))
+            painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(colors.text), 1))
+            painter.drawEllipse(area.adjusted(0.5, 0.5, -0.5, -0.5))
+        painter.end()

@@ -1,0 +1,322 @@
+"""The area below the chat: notes, the composer, and the context meter."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
+
+from app.notice import Notice, NoticeAction, NoticeBar
+from app.rendering.text_marks import SourceLegend
+from app.session.conductor import Conductor
+from app.session.context_meter import ContextMeter
+from app.session.context_use import ContextUse, Misfit
+from app.storage.attachments import shortened
+from app.storage.chat_tree import Turn
+from app.storage.wording import about_tokens, number
+from app.text.language import sentences, tr
+from app.views.chat.composer import Composer
+from app.views.chat.full_context import FullContextBar
+from app.views.tools.tools_button import ToolsButton
+from app.widgets.controls import ThinBar, announce, button, small_label
+from app.widgets.layout import column, row
+from app.widgets.style_sheet import SCROLL_BAR
+from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
+
+NARROW = 620  # width in pixels below which legend and meter are stacked
+MAX_TITLE = 40  # characters
+FILLING = 100_000  # stretch factor; the rest is less than a pixel
+
+
+class Foot(QWidget):
+    """The area below the chat, as wide as the chat's column."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.tools = ToolsButton(theme, conductor)
+        self.composer = Composer(theme, conductor.attachments, self.tools)
+        self._meter = ContextMeter(conductor, self)
+        self.context = ContextView(theme, self._meter)
+        self._conductor = conductor
+        self._waiting = False  # whether the message is sent as soon as possible
+        self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
+        self._after: Turn | None = None  # whose reply the message waits for
+        self.elsewhere = ElsewhereBar(theme, conductor)
+        self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
+        self.waiting.button.clicked.connect(self.cancel_sending)
+        self.legend = SourceLegend(theme)
+        self.goes_to = small_label(theme, look="faint", elided=True)
+        self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(0, 0, 0, 0))
+        self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        inner = QWidget()
+        inner.setMaximumWidth(COLUMN)
+        self.unsaved = UnsavedBar(theme, conductor)
+        self.notices = NoticeBar(theme)
+        self.full = FullContextBar(theme, conductor, self._meter, self.composer)
+        column(
+            self.notices, self.unsaved, self.elsewhere, self.full, self.waiting, self.composer, self.notes, spacing=5, parent=inner
+        )
+        row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
+        self.composer.field.textChanged.connect(self._set_draft)
+        self.composer.send_requested.connect(self.send)
+        self._meter.changed.connect(self._show_obstacle)
+        for signal in (
+            self._meter.changed,
+            conductor.loader.changed,
+            conductor.loader.loaded,
+            conductor.tools.changed,
+            conductor.busy_changed,
+        ):
+            signal.connect(self._send_waiting)
+        conductor.notified.connect(self.notices.add)
+        conductor.delayed.connect(self._delay)
+        conductor.turn_added.connect(self._clear_notices)
+        conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
+        for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
+            signal.connect(self._show_destination)
+        self._show_destination()
+        for signal in (conductor.chat_changed, conductor.turns_changed, conductor.editing_changed):
+            signal.connect(self.cancel_sending)
+
+    @property
+    def _obstacle(self) -> str:
+        """Why the message doesn't fit into the context, or an empty string."""
+        use = self._meter.use
+        return sentence(use) if use is not None and use.misfit is not None and use.draft and not self._meter.counting else ""
+
+    @Slot()
+    def send(self) -> None:
+        """Send the message, or wait for the chat's reply, the models, or the token count."""
+        conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
+        has_message = bool(composer.text.strip() or conductor.attachments.files)
+        note, after = "", None
+        if has_message and conductor.replying_here and not conductor.attachments.reading:
+            after = conductor.reply_job.turn
+            note = tr("The message will be sent when the reply has ended.")
+            if conductor.reply_job.waiting:
+                note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
+        elif has_message and not conductor.busy and not conductor.attachments.reading:
+            if loader.running and (loader.pair is None or loader.connecting_to is not None):
+                note = tr("The message will be sent when the models have loaded.")
+            elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
+                note = tr("The message will be sent when the tools are ready.")
+            elif self._meter.may_exceed:
+                self._meter.count_now()
+                note = tr("Counting tokens before sending…") if self._meter.counting else ""
+        self._wait(note, after=after)
+        if note:
+            return
+        if self._obstacle:
+            if self.full.isHidden():  # otherwise, the bar explains it
+                self._explain_obstacle()
+            return
+        editing = conductor.editing is not None  # the draft returns after an edit
+        if conductor.send(composer.text, conductor.attachments.files) and not editing:
+            composer.clear()
+
+    def _explain_obstacle(self) -> None:
+        misfit = self._meter.use.misfit if self._meter.use is not None else None
+        if misfit is None:
+            return
+        advice = {
+            "file": tr("Remove it, or attach part of it."),
+            "tools": tr("Turn some tools off."),
+            "system": tr("Shorten the system prompt."),
+            "chat": tr("Start a new chat, or edit an earlier message."),
+        }
+        text = sentences(self._obstacle, advice.get(misfit.part, tr("Shorten the message.")))
+        attachments, file = self._conductor.attachments, misfit.file
+        actions: tuple[NoticeAction, ...] = ()
+        if file is not None and file in attachments.files:
+            actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
+        self._conductor.notify(Notice(text, "error", until="fits", topic="fits", actions=actions))
+
+    @Slot(str)
+    def send_with_calculator(self, prompt: str) -> None:
+        """Turn on the calculator for this chat, and send an example."""
+        self.tools.turn_on_for_example("calculator")
+        if self.composer.text.strip() or self._conductor.attachments.files:
+            self._conductor.send(prompt)  # leaves the draft alone
+        else:
+            self.composer.field.setPlainText(prompt)
+            self.send()
+
+    @Slot()
+    def _clear_notices(self) -> None:
+        self.notices.clear()
+
+    @Slot()
+    def cancel_sending(self) -> None:
+        """Stop waiting, and keep the message in the composer."""
+        self._wait("")
+
+    @Slot(object)
+    def _delay(self, start: Callable[[], object]) -> None:
+        self._wait(tr("The reply will start when the tools are ready."), start)
+
+    def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
+        self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        self.composer.set_locked(self._waiting and after is None)  # an edited message waits for Return again
+        self.waiting.show_text(note)
+
+    @Slot()
+    def _send_waiting(self) -> None:
+        loader = self._conductor.loader
+        if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
+            self.cancel_sending()  # the user may want to change it
+        elif self._waiting and loader.pair is None and not loader.running:
+            self.cancel_sending()  # loading failed
+        elif self._waiting:
+            self.send()
+        elif self._delayed is not None and not self._conductor.tools.connecting(self._conductor.chat.settings):
+            start = self._delayed
+            self._wait("")
+            start()
+
+    @Slot()
+    def _show_obstacle(self) -> None:
+        obstacle = self._obstacle
+        self.composer.set_obstacle(obstacle)
+        if not obstacle:
+            self.notices.clear("fits")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        directions = QBoxLayout.Direction
+        self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
+
+    @Slot()
+    def _show_destination(self) -> None:
+        host = self._conductor.sent_to
+        stays = tr("This private chat isn't sent to {host}", host=host)
+        self.goes_to.setText(stays if self._conductor.stays_here else tr("Messages go to {host}", host=host) if host else "")
+        self.goes_to.setVisible(bool(host))
+
+    @Slot()
+    def _set_draft(self) -> None:
+        self._meter.set_draft(self.composer.text)
+        if self._after is not None:
+            self.cancel_sending()
+
+
+class ContextView(QWidget):
+    """A short bar and a token count, which stand out more as the context fills."""
+
+    def __init__(self, theme: Theme, meter: ContextMeter) -> None:
+        super().__init__()
+        self._meter = meter
+        self._bar = ThinBar(theme, tr("Context"))
+        self.label = small_label(theme, elided=True)
+        self.label.setAccessibleName(tr("Context"))
+        self.setToolTip(tr("Replies stop when the chat fills the context"))
+        row(self._bar, self.label, parent=self)
+        meter.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        counting = self._meter.counting
+        use = None if counting else self._meter.use
+        full = use is not None and use.full
+        self._bar.color = "danger" if full else "accent"
+        self._bar.show_fraction(use.share if use is not None else None)
+        self._bar.update()
+        self._bar.setVisible(use is not None or counting)
+        text = tr("Counting tokens…") if counting else sentence(use) if use is not None else " "
+        if use is not None and use.misfit is not None and text != self.label.text():
+            announce(self, text)
+        self.label.setText(text)
+        set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
+
+
+def sentence(use: ContextUse) -> str:
+    """Return the use of the context in words, or what doesn't fit."""
+    about = "" if use.exact else "~"
+    limit = number(use.limit)
+    if use.misfit is not None and not use.chat_full:
+        return misfit_text(use.misfit)
+    if use.full:
+        return tr("This chat is full ({limit} tokens)", limit=limit)
+    if use.left == 1:
+        return tr("{about}1 token left", about=about)
+    left, used = number(use.left), number(use.used)
+    if use.nearly_full:
+        return tr("{about}{left} tokens left", about=about, left=left)
+    return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
+
+
+def misfit_text(misfit: Misfit) -> str:
+    tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
+    match misfit.part:
+        case "file" if misfit.file is not None:
+            return tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
+        case "text":
+            return tr("The text doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "tools":
+            return tr("The tools don't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "system":
+            return tr("The system prompt doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+    return tr("The message with its files doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+
+
+class FootBar(QFrame):
+    """A note with a button above the composer, hidden while it has no text."""
+
+    def __init__(self, theme: Theme, title: str, name: str) -> None:
+        super().__init__()
+        set_look(self, "notice")
+        self.label = small_label(theme, look="secondary", wrap=True)
+        self.label.setAccessibleName(tr("Note"))
+        self.button = button(title, name, "bordered")
+        row((self.label, 1), self.button, margins=(16, 6, 8, 6), parent=self)
+        self.hide()  # without a parent, it would be a window
+
+    def show_text(self, text: str) -> None:
+        self.label.setText(text)
+        self.setVisible(bool(text))
+
+
+class ElsewhereBar(FootBar):
+    """A note that another chat's reply is being generated."""
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
+        self._conductor = conductor
+        self.button.clicked.connect(self._open)
+        for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
+            signal.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        title = self._conductor.replying_elsewhere
+        shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
+        if title and self._conductor.reply_job.waiting:
+            self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
+        else:
+            self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
+
+    @Slot()
+    def _open(self) -> None:
+        if (chat := self._conductor.reply_job.chat) is not None:
+            self._conductor.open_chat(chat.id)
+
+
+class UnsavedBar(FootBar):
+    """A note that the open chat's latest changes aren't saved."""
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, tr("Export…"), tr("Save a copy of this chat to another location"))
+        self._conductor = conductor
+        for signal in (conductor.library.unsaved_changed, conductor.chat_changed):
+            signal.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        library = self._conductor.library
+        if self._conductor.chat.id not in library.unsaved:
+            self.show_text("")
+        elif library.refusal:
+            self.show_text(tr("The latest changes in this chat can't be saved: {reason}.", reason=library.refusal))
+        else:
+            self.show_text(tr("The latest changes in this chat aren't saved."))

@@ -1,0 +1,451 @@
+"""The Compare window: plain decoding and DFlash, side by side."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
+
+from app.session.compare_run import Comparison, ComparisonOptions, DrafterComparison
+from app.session.conductor import Conductor
+from app.storage.chat_tree import Turn, messages_before_prompt
+from app.storage.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
+from app.storage.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
+from app.storage.reply import Reply
+from app.storage.wording import mode_names
+from app.text.language import number, sentences, tr
+from app.views.compare.compare_side import MODES, CompareFigures, CompareSide
+from app.views.compare.comparison_card import card, png
+from app.views.compare.drafter_table import DrafterTable
+from app.views.compare.history_list import HistoryList
+from app.widgets.controls import as_tooltip, button, small_label, styled_label
+from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
+from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.theme import SMALL, Theme, set_look
+from mlx_engine.contract.events import DraftersCompared
+from mlx_engine.contract.requests import LoadPair, Mode
+from mlx_engine.models.library.library import model_name
+from mlx_engine.models.library.pair import demo_pair
+
+REPEATS = (1, 3, 5, 9)
+DEFAULT_SIZE = QSize(1000, 720)
+PROMPT_LINES = 2
+PROMPT_MARGIN = 8
+LAST_PROMPTS = 10  # most prompts of a chat that are compared together
+REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
+MAX_SHOWN = 10_000  # characters of the prompt
+
+
+class CompareDialog(QDialog):
+    """A window that runs comparisons and shows earlier ones. Closing it stops the run."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._conductor = theme, conductor
+        self.comparison: Comparison | DrafterComparison | None = None
+        self.table: DrafterTable | None = None
+        self.record: ComparisonRecord | DraftersRecord | None = None
+        self._turn: Turn | None = None
+        self._long_prompt = ""
+        self.setWindowTitle(tr("Compare"))
+        self.setAccessibleName(tr("Compare plain decoding with DFlash"))
+        self.resize(DEFAULT_SIZE)
+
+        self.prompt = _PromptField()
+        self.prompt.textChanged.connect(self._show_state)
+        self.prompt.submitted.connect(self._run)
+        self.repeats = QComboBox()
+        self.repeats.setAccessibleName(tr("Runs per mode"))
+        theme.set_font(self.repeats, SMALL)
+        for count in REPEATS:
+            self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
+        self.exact = QCheckBox(tr("Guarantee identical text (slower)"))
+        self.exact.setToolTip(as_tooltip(tr("Computes all replies in exact mode, so that they can't differ")))
+        theme.set_font(self.exact, SMALL)
+        self.this_computer = QCheckBox(tr("Compare with this computer"))
+        self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
+        self.this_computer.toggled.connect(self._show_state)
+        theme.set_font(self.this_computer, SMALL)
+        self.all_drafters = QCheckBox(tr("All drafters"))
+        self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
+        self.all_drafters.toggled.connect(self._show_state)
+        theme.set_font(self.all_drafters, SMALL)
+        self.several = QCheckBox()
+        self.several.setToolTip(as_tooltip(tr("Compares the drafters on several prompts, each with the messages before it")))
+        self.several.toggled.connect(self._show_state)
+        theme.set_font(self.several, SMALL)
+        self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
+        self.run_button.setAutoDefault(False)
+        self.hint = small_label(theme, look="secondary", wrap=True)
+        self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
+        self.figures = CompareFigures(theme)
+        self.headline = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
+        self.headline.setAccessibleName(tr("Result"))
+        self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
+        self.verdict.setAccessibleName(tr("Verdict"))
+        self.use_button = button("", tr("Use the fastest drafter"), "bordered", self._use_fastest)
+        self.use_button.setAutoDefault(False)
+        self.error = NoticeView("", "error")
+        self.error.hide()
+        self.history = HistoryList(theme, conductor.comparisons)
+        self.history.hide()
+        self.history.chosen.connect(self.show_record)
+        self.history_button = button(tr("History"), tr("Show or hide earlier comparisons"))
+        self.history_button.setCheckable(True)
+        self.history_button.toggled.connect(self.history.setVisible)
+        self.save_button = button(tr("Save Results…"), tr("Save this comparison as JSON"), clicked=self._save_results)
+        self.copy_button = button(tr("Copy Image"), tr("Copy an image of this comparison"), clicked=self.copy_image)
+        self.image_button = button(tr("Save Image…"), tr("Save an image of this comparison"), clicked=self._save_image)
+        close = button(tr("Close"), look="bordered", clicked=self.reject)
+        self.status = small_label(theme, look="faint", elided=True)
+
+        exports = (self.save_button, self.copy_button, self.image_button)
+        self._replies = QWidget()
+        row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=self._replies)
+        self._replies.setMinimumHeight(REPLIES_HEIGHT)
+        self._tables = column()
+        options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
+        result = (self.headline, self.verdict, row(self.use_button, None), self._tables, self.figures)
+        page = column(
+            row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
+            (ScrollingPage(column(options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
+            row(self.history_button, (self.status, 1), *exports, close, spacing=4),
+            spacing=12,
+        )
+        row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
+        for signal in (conductor.busy_changed, conductor.turns_changed):
+            signal.connect(self._show_state)
+        conductor.loader.loaded.connect(self._find_drafters)
+        for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.loader.drafters_found):
+            signal.connect(self._show_state)
+        self._find_drafters()
+        conductor.comparisons.message.connect(self.status.setText)
+        self._show_table(None)
+        self._show_state()
+
+    # Comparison
+
+    @Slot()
+    def _find_drafters(self) -> None:
+        self._conductor.loader.find_drafters()
+
+    @Slot(object)
+    def follow(self, comparison: Comparison | DrafterComparison) -> None:
+        """Show a comparison that has started."""
+        self.comparison, self.record, self._turn = comparison, None, comparison.turn
+        if comparison.prompt != self._full_prompt:
+            self._show_prompt(comparison.prompt)
+        for side in self.sides.values():
+            side.clear()
+        self._show_table([*map(model_name, comparison.drafters)] if isinstance(comparison, DrafterComparison) else None)
+        self.error.hide()
+        self.status.clear()
+        comparison.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot(object)
+    def show_record(self, record: ComparisonRecord | DraftersRecord) -> None:
+        """Show an earlier comparison, unless one is running."""
+        if self.running:
+            return
+        self.comparison, self._turn = None, None
+        self._show_table([row.drafter for row in record.rows[2:]] if isinstance(record, DraftersRecord) else None)
+        self.error.hide()
+        self._show_prompt(record.prompt)
+        self._show_result(record)
+        self._show_state()
+
+    def _show_table(self, drafters: Sequence[str] | None) -> None:
+        """Show the table of a comparison of these drafters, or that of both modes if None."""
+        if self.table is not None:
+            self.table.hide()
+            self.table.deleteLater()
+        self.table = DrafterTable(self._theme, drafters) if drafters is not None else None
+        if self.table is not None:
+            self._tables.addWidget(self.table)
+        self.figures.setVisible(drafters is None)
+
+    def _show_prompt(self, prompt: str) -> None:
+        """Show a prompt in the field, truncated if it is very long."""
+        self._long_prompt = prompt if len(prompt) > MAX_SHOWN else ""
+        self.prompt.setPlainText(_beginning(prompt))
+
+    @property
+    def _full_prompt(self) -> str:
+        """The full prompt, even if the field shows a truncated one that wasn't edited."""
+        shown = self.prompt.toPlainText()
+        return self._long_prompt.strip() if self._long_prompt and shown == _beginning(self._long_prompt) else shown.strip()
+
+    @property
+    def running(self) -> bool:
+        return self.comparison is not None and self.comparison.running
+
+    @property
+    def _with_this_computer(self) -> bool:
+        """Whether the next comparison is one of the server with this computer."""
+        pair = self._conductor.loader.pair
+        return self.this_computer.isChecked() and pair is not None and bool(pair.remote)
+
+    @property
+    def _drafters(self) -> tuple[Path, ...]:
+        """The drafters of the next comparison, or none if it is one of both modes."""
+        return self._conductor.loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
+
+    @property
+    def _last_turns(self) -> list[Turn]:
+        """The last turns of the open chat that a comparison can repeat."""
+        return [turn for turn in self._conductor.chat.turns if turn.can_compare][-LAST_PROMPTS:]
+
+    @property
+    def _on_several(self) -> bool:
+        """Whether the next comparison is one of drafters on several prompts."""
+        return bool(self._drafters) and self.several.isChecked() and not self.several.isHidden()
+
+    @property
+    def _can_compare(self) -> bool:
+        return not self._conductor.busy and not self._conductor.why_no_comparison(self._with_this_computer)
+
+    @Slot()
+    def _run_or_stop(self) -> None:
+        if self.running:
+            self._conductor.stop()
+        else:
+            self._run()
+
+    @Slot()
+    def _run(self) -> None:
+        prompt = self._full_prompt
+        options = ComparisonOptions(self.repeats.currentData(), self.exact.isChecked(), self._with_this_computer, self._drafters)
+        if self._on_several:
+            self._conductor.compare_turns(self._last_turns, options)
+        elif self._turn is not None and prompt == self._turn.prompt.strip():
+            self._conductor.compare_turns([self._turn], options)
+        else:
+            self._turn = None
+            self._conductor.compare_prompt(prompt, options)
+
+    @property
+    def _outcome(self) -> DraftersCompared | None:
+        """The results of the shown comparison of drafters, once it is complete."""
+        return self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
+
+    @property
+    def _fastest_pair(self) -> LoadPair | None:
+        """The compared target with its fastest drafter, unless it is in use, or another target or a server is."""
+        state, loader = self.comparison, self._conductor.loader
+        fastest = self._outcome.fastest if self._outcome else None
+        if not isinstance(state, DrafterComparison) or fastest is None or fastest.folder is None:
+            return None
+        if self._conductor.sent_to or state.here.target != loader.here.target:
+            return None
+        folders = state.here.target or demo_pair()[0], fastest.folder
+        target, drafter = (None, None) if folders == demo_pair() else folders
+        found = replace(state.here, target=target, drafter=drafter, auto=False)
+        in_use = loader.loaded_from or loader.loading_from or loader.here
+        return found if found != replace(in_use, auto=False) else None
+
+    @Slot()
+    def _use_fastest(self) -> None:
+        if (pair := self._fastest_pair) is not None:
+            self._conductor.use(pair)
+
+    # Display
+
+    @Slot()
+    def refresh(self) -> None:
+        state = self.comparison
+        if state is None:
+            return
+        if state.record is None or state.record is not self.record:
+            if isinstance(state, DrafterComparison):
+                kind = state.current_run.kind if state.current_run and state.current_run.proposer == "drafter" else tr("Lookup")
+                names: dict[Mode, str] | None = mode_names() | {"dflash": kind}
+            else:
+                names = side_names(state.engines) if state.engines else None
+            for side in self.sides.values():
+                side.show_name(names)
+            for mode, reply in state.replies.items():
+                self.sides[mode].show_reply(reply)
+            if isinstance(state, DrafterComparison):
+                self._show_drafters(state)
+            if state.record is not None:
+                self._show_result(state.record)
+            else:
+                if isinstance(state, Comparison):
+                    self.figures.show_running(state.replies, side_names(state.engines))
+                self._show_headline(*_progress(state))
+                self._show_error(state.error)
+        self._show_state()
+
+    def _show_drafters(self, state: DrafterComparison) -> None:
+        assert self.table is not None
+        if state.current_run is not None and state.reply is not None:
+            self.table.show_reply(state.row_of(state.current_run), state.current_run.kind, state.reply)
+        self.table.show_rows({state.row_of(one): DrafterRow.of(one) for one in state.results}, None)
+
+    def _show_error(self, error: str) -> None:
+        self.error.label.setText(error)
+        self.error.setVisible(bool(error))
+
+    def _show_result(self, record: ComparisonRecord | DraftersRecord) -> None:
+        self.record = record
+        difference = difference_between(record.plain, record.side("dflash"))
+        if isinstance(record, DraftersRecord):
+            assert self.table is not None
+            if record.prompt != self._full_prompt:  # the replies of an earlier prompt differ
+                self._show_prompt(record.prompt)
+            names: dict[Mode, str] | None = record.side_names
+            self.table.show_rows(dict(enumerate(record.rows)), record.fastest)
+            self._show_headline(*verdict_on_drafters(record))
+        else:
+            names = side_names(record.engines) if record.engines else None
+            self.figures.show_record(record)
+            self._show_headline(*verdict_on(record))
+        for mode, side in self.sides.items():
+            ran = record.side(mode)
+            side.show_name(names)
+            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record may hold an earlier run
+                shown = ran.stats.mode if names else mode
+                side.show_reply(Reply(shown, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
+            side.mark(difference)
+
+    def _show_headline(self, headline: str, verdict: str) -> None:
+        self.headline.setText(headline)
+        self.headline.setVisible(bool(headline))
+        self.verdict.setText(verdict)
+        self.verdict.setVisible(bool(verdict))
+
+    @Slot()
+    def _show_state(self) -> None:
+        prompt, loader, outcome = self._full_prompt, self._conductor.loader, self._outcome
+        self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
+        self.all_drafters.setEnabled(not self.running)
+        count = len(self._last_turns)
+        self.several.setText(tr("Last {count} prompts of this chat", count=number(count)))
+        self.several.setVisible(bool(self._drafters) and count > 1)
+        self.several.setEnabled(not self.running)
+        self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
+        self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
+        self.run_button.setEnabled(self.running or ((bool(prompt) or self._on_several) and self._can_compare))
+        self.prompt.setReadOnly(self.running)
+        self.prompt.setEnabled(self.running or not self._on_several)
+        self.repeats.setEnabled(not self.running)
+        self.this_computer.setVisible(bool(self._conductor.sent_to))
+        self.this_computer.setEnabled(not self.running)
+        fastest = outcome.fastest if outcome else None
+        if outcome and fastest:
+            rows = [DrafterRow.of(one) for one in outcome.results]
+            self.use_button.setText(tr("Use {name}", name=row_name(rows[outcome.results.index(fastest)], rows)))
+        self.use_button.setVisible(self._fastest_pair is not None)
+        self.use_button.setEnabled(not loader.running and not self._conductor.busy)
+        self.exact.setEnabled(not self.running and not self._conductor.sent_to)
+        if self._conductor.sent_to:
+            self.exact.setChecked(False)
+        self.hint.setText(self._hint(prompt))
+        self.save_button.setEnabled(self.record is not None and not self.running)
+        for export in (self.copy_button, self.image_button):
+            export.setEnabled(isinstance(self.record, ComparisonRecord) and not self.running)
+        if self.comparison is None and self.record is None:
+            self._show_headline("", "")
+
+    def _hint(self, prompt: str) -> str:
+        if not self.running and not self._can_compare:
+            if self._conductor.busy:
+                return tr("To compare, stop the reply or wait for it to finish.")
+            return self._conductor.why_no_comparison(self._with_this_computer)
+        if self._with_this_computer:
+            return tr("The pair on this computer replies first, then the server. The replies may differ.")
+        if self._on_several:
+            count = number(len(self._last_turns))
+            return tr("The drafters answer the last {count} prompts of this chat, one drafter after the other.", count=count)
+        if self._drafters:
+            order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
+        else:
+            order = tr("The modes run one after the other, with the same seed and settings.")
+        before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
+        if before == 1:
+            return sentences(order, tr("The message before this prompt is included."))
+        return sentences(order, tr("The {count} messages before this prompt are included.", count=before) if before else "")
+
+    # Exports
+
+    @Slot()
+    def copy_image(self) -> None:
+        if isinstance(self.record, ComparisonRecord):
+            QGuiApplication.clipboard().setImage(card(self._theme, self.record))
+            self.status.setText(tr("Image copied."))
+
+    @Slot()
+    def _save_image(self) -> None:
+        if isinstance(self.record, ComparisonRecord) and (
+            file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))
+        ):
+            self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
+
+    @Slot()
+    def _save_results(self) -> None:
+        if self.record is not None and (file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)"))):
+            results = json.dumps(self.record.to_json(), ensure_ascii=False, indent=1)
+            self._conductor.comparisons.save(results + "\n", file)
+
+    def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
+        prompt = self.record.prompt if self.record is not None else self._full_prompt
+        stem = file_name(" ".join(re.findall(r"\w+", prompt[:200]))[:40], tr("a prompt"))
+        return ask_save_path(self, title, tr("Comparison of {stem}", stem=stem), {extension: format})
+
+    def done(self, result: int) -> None:
+        if self.running:
+            self._conductor.stop()
+        super().done(result)
+
+
+def _beginning(prompt: str) -> str:
+    return prompt if len(prompt) <= MAX_SHOWN else f"{prompt[:MAX_SHOWN].rstrip()} …"
+
+
+def _progress(state: Comparison | DrafterComparison) -> tuple[str, str]:
+    """Return the headline and subtitle of a comparison without a result."""
+    if state.error:
+        return tr("Comparison failed"), ""
+    if not state.running:
+        return tr("Stopped"), ""
+    if isinstance(state, DrafterComparison):
+        if state.loading or state.current_run is None:
+            return tr("Comparing…"), tr("Loading the models")
+        name = {"plain": tr("Plain"), "lookup": tr("Lookup")}.get(state.current_run.proposer, state.current_run.kind)
+        index, total = state.current_run.index + 1, state.current_run.total
+        return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)
+    run = state.current_run
+    if run is None:
+        return tr("Comparing…"), tr("Loading the models") if state.with_this_computer else ""
+    mode = side_names(state.engines)[run.mode]
+    if run.total <= 2:
+        return tr("Comparing…"), mode
+    return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=mode, index=run.index // 2 + 1, total=run.total // 2)
+
+
+class _PromptField(QPlainTextEdit):
+    """The prompt field. Return compares, and Shift-Return starts a new line."""
+
+    submitted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("Prompt"))
+        self.setPlaceholderText(tr("Enter a prompt to compare"))
+        self.setTabChangesFocus(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.document().setDocumentMargin(PROMPT_MARGIN)
+        self.setFixedHeight(PROMPT_LINES * self.fontMetrics().lineSpacing() + 2 * PROMPT_MARGIN + 2)
+        set_look(self, "field")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
+            self.submitted.emit()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,242 @@
+"""The form that adds or edits a connection."""
+
+from contextlib import suppress
+from itertools import chain, count
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QFileDialog, QLineEdit, QSpinBox, QWidget
+from shiboken6 import isValid
+
+from app.session.endpoints import Connections
+from app.session.model_list import MAX_NAME
+from app.text.language import sentences, tr, translated
+from app.views.models.connection_card import server_facts
+from app.views.models.pair_card import FactTable
+from app.widgets.controls import announce, button, prepare_number_field, small_label
+from app.widgets.layout import Form, ScrollingPage, column, fit_content, line, row
+from app.widgets.pairs_field import HIDDEN, PairsField
+from app.widgets.save_dialog import confirm
+from app.widgets.secret_texts import secret_kept, secrets_kept
+from app.widgets.theme import Theme, set_look
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.remote.endpoint import checked, open_host
+from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.server import RemoteServer
+
+WIDTH = 520
+MAX_CHARACTERS = 2000
+MAX_SECONDS = 3600
+
+
+class ConnectionForm(QDialog):
+    """A form for a connection, with a test."""
+
+    saved = Signal(object)  # SavedConnection
+
+    def __init__(self, theme: Theme, connections: Connections, old: SavedConnection | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._connections, self._old = connections, old
+        self._tested: SavedConnection | None = None  # being tested, or with a shown result
+        connection = old.connection if old else RemoteConnection("")
+        self.setWindowTitle(tr("Edit Connection") if old else tr("Add Connection"))
+        self.setAccessibleName(self.windowTitle())
+        self.name = _entry(old.name if old else "", tr("Shown in the list (optional)"), MAX_NAME)
+        self.url = _entry(connection.url, "https://models.example.com")
+        self.key = _entry(HIDDEN if connection.key else "", tr("Only if the server needs one"))
+        self.key.setEchoMode(QLineEdit.EchoMode.Password)
+        self.model, model = QComboBox(), QLineEdit()
+        self.model.setLineEdit(model)
+        self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.model.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.model.setMinimumContentsLength(18)
+        self.model.setEditText(connection.model)
+        model.setPlaceholderText(tr("The server's first model"))
+        model.setMaxLength(MAX_CHARACTERS)
+        completer = QCompleter(self.model.model(), self.model)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.model.setCompleter(completer)
+        self.plain_url = _entry(connection.plain_url, tr("Optional"))
+        self.headers = PairsField(connection.headers, "X-Name: …", ": ")
+        self.ca_file = _entry(str(connection.ca_file or ""), tr("System default"))
+        choose = button(tr("Choose…"), tr("Choose a certificate file"), "bordered", self._choose_file)
+        self.timeout = QSpinBox()
+        self.timeout.setRange(1, MAX_SECONDS)
+        self.timeout.setValue(round(connection.timeout_s))
+        prepare_number_field(self.timeout)
+        self.understood = small_label(theme, look="secondary", wrap=True)
+        form = self._form = Form(theme)
+        form.add_row(tr("Address"), self.url, below=(self.understood,))
+        form.add_row(tr("Name"), self.name)
+        form.add_row(tr("Key"), self.key, help=secret_kept(connection.key))
+        form.add_row(tr("Model"), self.model, help=tr("To list the server's models, test the connection."))
+        self.advanced = button(tr("Show Advanced"), look="disclosure")
+        self.advanced.setCheckable(True)
+        form.add_row("", self.advanced)
+        plain = tr("A server with the same model but no speculative decoding. Also used for comparisons.")
+        form.add_row(tr("Address for plain replies"), self.plain_url, help=plain)
+        form.add_row(tr("Headers"), self.headers, help=sentences(tr("One header per line."), secrets_kept()))
+        form.add_row(
+            tr("Certificate authority"), self.ca_file, choose, help=tr("A PEM file, for servers that the system doesn't trust.")
+        )
+        form.add_row(tr("Timeout"), self.timeout, small_label(theme, tr("seconds")))
+        self.verdict = small_label(theme, wrap=True, selectable=True)
+        self.verdict.setAccessibleName(tr("Test result"))
+        self.verdict.setMinimumWidth(120)  # long words don't widen the window
+        self.facts = FactTable(theme)
+        self.test = button(tr("Test"), tr("Test the connection"), "bordered", self._test)
+        self.save = button(tr("Save"), look="primary", clicked=self._save)
+        self.save.setDefault(True)
+        cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
+        self._result = column(self.verdict, self.facts, spacing=10)
+        self._page = ScrollingPage(column(form, self._result, None, spacing=14, margins=(24, 20, 24, 16)), WIDTH)
+        foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
+        column((self._page, 1), line(), foot, spacing=0, parent=self)
+        for field in (self.url, self.key, model, self.plain_url, self.ca_file):
+            field.textEdited.connect(self._forget_test)
+        self.url.textChanged.connect(self._show_understood)
+        self._show_understood()
+        self.advanced.toggled.connect(self._show_advanced)
+        self._show_advanced(False)
+        self.advanced.setChecked(self._has_advanced)
+        self.headers.textChanged.connect(self._forget_test)
+        self.timeout.valueChanged.connect(self._forget_test)
+        self.model.activated.connect(self._forget_test)
+        self.url.setFocus()
+
+    @property
+    def _has_advanced(self) -> bool:
+        texts = self.plain_url.text(), self.headers.toPlainText(), self.ca_file.text()
+        return any(map(str.strip, texts)) or self.timeout.value() != RemoteConnection("").timeout_s
+
+    @Slot(bool)
+    def _show_advanced(self, shown: bool) -> None:
+        self.advanced.setText(tr("Hide Advanced") if shown else tr("Show Advanced"))
+        self.advanced.setAccessibleName(self.advanced.text())
+        for field in (self.plain_url, self.headers, self.ca_file, self.timeout):
+            self._form.show_row(field, shown)
+        if self.isVisible():
+            self._page.updateGeometry()
+            fit_content(self)
+
+    @Slot()
+    def _show_understood(self) -> None:
+        """Show where messages go once the address is complete."""
+        text = tr("Your messages are sent to this server.")
+        with suppress(UserError):
+            if self.url.text().strip():
+                text = tr("Your messages are sent to {address}.", address=checked(RemoteConnection(self.url.text())).url)
+        self.understood.setText(text)
+        self.url.setAccessibleDescription(text)
+
+    def read(self) -> SavedConnection:
+        """Return the connection that was entered.
+
+        Raises:
+            ValueError: something is missing or invalid; the message is for the user.
+        """
+        before, key, file = self._old, self.key.text(), self.ca_file.text().strip()
+        connection = RemoteConnection(
+            self.url.text().strip(),
+            model=self.model.currentText().strip(),
+            key=before.connection.key if before and key == HIDDEN else key.strip(),
+            plain_url=self.plain_url.text().strip(),
+            headers=self.headers.read(),
+            ca_file=Path(file).expanduser() if file else None,
+            timeout_s=float(self.timeout.value()),
+        )
+        if not connection.url:
+            raise ValueError(tr("Enter an address."))
+        try:
+            connection = checked(connection)
+        except UserError as error:
+            raise ValueError(translated(error.text)) from None
+        others = {saved.name for saved in self._connections.saved if before is None or saved.name != before.name}
+        names = chain([connection.host], (f"{connection.host} {number}" for number in count(2)))
+        name = self.name.text().strip() or next(name for name in names if name not in others)
+        if not name.isprintable() or not connection.model.isprintable():
+            raise ValueError(tr("The name or the model contains control characters. Remove them."))
+        if name in others:
+            raise ValueError(tr("Another connection has this name. Enter a different one."))
+        return SavedConnection(name, connection)
+
+    def _checked(self) -> SavedConnection | None:
+        """Return the connection, or None after showing what is missing."""
+        try:
+            return self.read()
+        except ValueError as error:
+            self.advanced.setChecked(self.advanced.isChecked() or self._has_advanced)  # the mistake may be there
+            self._say(str(error), "danger")
+            return None
+
+    @Slot()
+    def _save(self) -> None:
+        if (new := self._checked()) is None:
+            return
+        host = open_host(new.connection)
+        if host and host != (open_host(self._old.connection) if self._old else ""):
+            question = tr("Messages to “{host}” won't be encrypted. Others on the network can read them.", host=host)
+            if not confirm(self, tr("Save Unencrypted Connection?"), question, tr("Save Anyway")):
+                return
+        self.saved.emit(new)
+        self.accept()
+
+    @Slot()
+    def _test(self) -> None:
+        if (new := self._checked()) is not None:
+            self._tested = new
+            self.test.setEnabled(False)
+            self._say(tr("Connecting…"), "secondary")
+            self._connections.test(new, lambda found: self._show_result(new, found) if isValid(self) else None)
+
+    def _show_result(self, tested: SavedConnection, found: RemoteServer | EngineText) -> None:
+        if tested is not self._tested:
+            return  # edited in the meantime
+        self.test.setEnabled(True)
+        if isinstance(found, EngineText):
+            self._say(translated(found), "danger")
+            return
+        lacking = () if found.can_continue else (tr("Continuing a stopped reply (not in the server's API)"),)
+        if not found.can_count:
+            lacking = (*lacking, tr("Counting tokens before a reply (not in the server's API)"))
+        facts = server_facts(found.pair(tested.connection), len(found.models), lacking)
+        unencrypted = tr("No") if open_host(tested.connection) else tr("Not needed on this computer")
+        facts[tr("Encrypted")] = tr("Yes") if tested.connection.is_encrypted else unencrypted
+        listed = [model for model in found.models if model.isprintable() and len(model) <= MAX_CHARACTERS]
+        text = self.model.currentText()
+        self.model.clear()
+        self.model.addItems(listed)
+        self.model.setEditText(text)
+        self._say(tr("The connection works."), "secondary", facts)
+
+    @Slot()
+    def _forget_test(self) -> None:
+        self._tested = None
+        self.test.setEnabled(True)
+        self._say("", "secondary")
+
+    def _say(self, text: str, look: str, facts: dict[str, str] | None = None) -> None:
+        set_look(self.verdict, look)
+        self.verdict.setText(text)
+        self.facts.show_facts(facts or {})
+        self.facts.setVisible(bool(facts))
+        if text:
+            announce(self, sentences(text, *(f"{name}: {value}" for name, value in (facts or {}).items())))
+            self._page.show_end()
+
+    @Slot()
+    def _choose_file(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, tr("Choose a Certificate File"), "", "PEM (*.pem *.crt *.cer)")
+        if name:
+            self.ca_file.setText(name)
+            self._forget_test()
+
+
+def _entry(text: str, hint: str, limit: int = MAX_CHARACTERS) -> QLineEdit:
+    field = QLineEdit(text)
+    field.setPlaceholderText(hint)
+    field.setMaxLength(limit)
+    set_look(field, "entry")
+    return field

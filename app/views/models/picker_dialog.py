@@ -1,0 +1,312 @@
+"""The Models window, and the dialog for custom pairs."""
+
+from functools import partial
+
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
+
+from app.session.conductor import Conductor
+from app.session.model_list import Filter
+from app.session.model_storage import Storage, while_open
+from app.session.picker import Picker, is_folder
+from app.storage.wording import size
+from app.text.language import tr
+from app.views.models.connection_card import ConnectionCard
+from app.views.models.connection_form import ConnectionForm
+from app.views.models.pair_card import PairCard
+from app.views.models.pair_list import PairList
+from app.widgets.controls import SearchField, button, small_label
+from app.widgets.layout import column, fit_content, flow, line, row
+from app.widgets.theme import Theme, set_look
+from mlx_engine.remote.saved_endpoints import SavedConnection
+
+LIST_WIDTH = 304  # at the default text size
+MESSAGE_MS = 8000
+SPACE_MS = 5000
+
+
+class PickerDialog(QDialog):
+    """A modeless window with a list of pairs and connections, and details of the selected one."""
+
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._picker = theme, picker
+        self.setWindowTitle(tr("Models"))
+        self.setAccessibleName(tr("Models"))
+        window = parent.size() if parent is not None else QSize(960, 680)
+        self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
+        self.search = SearchField(theme, tr("Search models"), tr("Search models"))
+        self.search.setText(picker.search)
+        self.search.textChanged.connect(picker.set_search)
+        self.filters = QButtonGroup(self)
+        names: dict[Filter, str] = {
+            "all": tr("All"),
+            "fits": tr("Fits"),
+            "on disk": tr("On disk"),
+            "coding": tr("Coding"),
+            "small": tr("Small"),
+        }
+        self._filters = list(names)
+        for index, (which, text) in enumerate(names.items()):
+            chip = button(text, tr("Show: {filter}", filter=text), "filter")
+            chip.setCheckable(True)
+            chip.setChecked(picker.filter == which)
+            self.filters.addButton(chip, index)
+        self.filters.idClicked.connect(lambda index: picker.narrow(picker.search, self._filters[index]))
+        self.list = PairList(theme, picker)
+        self.search.down_pressed.connect(self.list.setFocus)
+        self.empty = small_label(theme, look="secondary", wrap=True)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        self.empty.setContentsMargins(24, 32, 24, 0)
+        self.add = button(tr("Add…"), tr("Add a pair or a connection"), "bordered", self._choose_kind)
+        self._kinds = QMenu(self)
+        self.custom = self._kinds.addAction(tr("Custom Pair…"), self._add_custom)
+        self.server = self._kinds.addAction(tr("Connection…"), partial(self._edit_connection, None))
+        self.settings = button(
+            tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
+        )
+        self.space = small_label(theme, look="secondary")
+        self.space.setAccessibleName(tr("Disk space"))
+        self.deleted = DeletedBar(theme, picker.storage)
+        self.card = PairCard(theme, picker, conductor)
+        self.card.token.clicked.connect(self.settings_requested)
+        self.connection = ConnectionCard(theme, picker, conductor)
+        self.connection.edit_requested.connect(self._edit_connection)
+        self.message = small_label(theme, look="secondary", wrap=True)
+        self.message.setAccessibleName(tr("Message"))
+        self.message.setContentsMargins(24, 8, 24, 8)
+        self.message.hide()
+        self._message_timer = QTimer(self, singleShot=True, interval=MESSAGE_MS)
+        self._message_timer.timeout.connect(self.message.hide)
+        self.space_timer = QTimer(self, interval=SPACE_MS)
+        self.space_timer.timeout.connect(picker.read_disk)
+        self.space_timer.start()
+
+        self._side = QWidget()
+        set_look(self._side, "sidebar")
+        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        chips = flow(*self.filters.buttons(), gap=0)
+        top = column(self.search, chips, margins=(16, 0, 16, 0))
+        foot = column(self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0))
+        column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
+        card = column((self.card, 1), (self.connection, 1), self.message, spacing=0)
+        row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
+        QWidget.setTabOrder(self.search, self.filters.button(0))
+        QWidget.setTabOrder(self.list, self.card.main)
+        picker.message.connect(self.say)
+        picker.downloaded.connect(self._say_downloaded)
+        picker.changed.connect(self._refresh)
+        picker.refresh()
+        theme.text_resized.connect(self._set_widths)
+        self._set_widths()
+        self.search.setFocus()
+
+    @Slot()
+    def _set_widths(self) -> None:
+        """Scale the maximum width of the list with the text size."""
+        self._side.setMaximumWidth(self._theme.scaled(LIST_WIDTH))
+
+    @Slot(str)
+    def say(self, text: str) -> None:
+        """Show a message for a few seconds."""
+        self.message.setText(text)
+        self.message.show()
+        self._message_timer.start()
+
+    @Slot(str)
+    def _say_downloaded(self, name: str) -> None:
+        self.say(tr("{name} has been downloaded and verified.", name=name))
+
+    @Slot()
+    def _refresh(self) -> None:
+        current = self._picker.current
+        self._follow_search()
+        self.connection.setVisible(current is not None and current.connection is not None)
+        self.card.setVisible(self.connection.isHidden())
+        empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
+        self.list.setVisible(not empty)
+        self.empty.setVisible(empty)
+        if self._picker.loading:
+            self.empty.setText(tr("Looking for models…"))
+        elif search:
+            self.empty.setText(tr("No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.", search=search))
+        else:
+            self.empty.setText(tr("No pairs match this filter."))
+        if (move := storage.moving) is not None:
+            self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
+        elif storage.folder is not None:
+            self.space.setText(tr("{size} of disk space available", size=size(storage.folder.free)))
+
+    def _follow_search(self) -> None:
+        """Show the picker's search and filter, which it clears after a pair or a connection was added."""
+        if self.search.text() != self._picker.search:
+            with QSignalBlocker(self.search):
+                self.search.setText(self._picker.search)
+        self.filters.button(self._filters.index(self._picker.filter)).setChecked(True)
+
+    @Slot()
+    def _choose_kind(self) -> None:
+        self._kinds.popup(self.add.mapToGlobal(QPoint(0, -self._kinds.sizeHint().height())))
+
+    @Slot()
+    def _add_custom(self) -> None:
+        dialog = CustomPairDialog(self._theme, self._picker, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot(object)
+    def _edit_connection(self, saved: SavedConnection | None) -> None:
+        form = ConnectionForm(self._theme, self._picker.connections, saved, self)
+        form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        fit_content(form)
+        form.saved.connect(partial(self._picker.put_connection, old=saved.name if saved else ""))
+        form.open()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """On Return, move from the search field to the list, then to the main button."""
+        focus, main = self.focusWidget(), (self.card if self.connection.isHidden() else self.connection).main
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+        elif isinstance(focus, QPushButton):
+            focus.click()
+        elif focus is self.search and self._picker.rows:
+            self.list.setFocus()
+        elif focus is self.list and main.isVisible() and main.isEnabled():
+            main.setFocus()
+
+
+class DeletedBar(QFrame):
+    """A bar to restore removed pairs, visible while there are any."""
+
+    def __init__(self, theme: Theme, storage: Storage) -> None:
+        super().__init__()
+        self._storage = storage
+        set_look(self, "undo")
+        self.label = small_label(theme, wrap=True)
+        self.label.setAccessibleName(tr("Removed"))
+        self.undo = button(tr("Undo"), tr("Restore the most recently removed pair"), "bordered", storage.undo)
+        self.purge = button(tr("Free Up Space Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
+        column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
+        storage.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        deleted = self._storage.deleted
+        self.setVisible(bool(deleted))
+        names, total = ", ".join(one.name for one in deleted), size(sum(one.bytes for one in deleted))
+        self.label.setText(tr("{names} removed. {size} will be freed when you quit.", names=names, size=total))
+
+
+class CustomPairDialog(QDialog):
+    """A dialog that checks a pair of two repos or folders, and then adds the pair."""
+
+    def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picker = picker
+        self._checked: tuple[str, str] | None = None
+        self.setWindowTitle(tr("Custom Pair"))
+        self.setAccessibleName(tr("Custom Pair"))
+        self.setMinimumWidth(680)
+        text = tr(
+            "The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for "
+            "plain decoding. Slipstream never runs Python code from a repo."
+        )
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.target = self._add_field(theme, grid, tr("Target"), tr("owner/name or a folder"), tr("Choose the target folder"))
+        self.drafter = self._add_field(
+            theme, grid, tr("Drafter"), tr("owner/name or a folder (optional)"), tr("Choose the drafter folder")
+        )
+        self.search = button(tr("Find"), tr("Find a drafter on this computer and on the hub"), "bordered", self._find)
+        grid.addWidget(self.search, grid.rowCount() - 1, 3)
+        self.name = self._add_field(theme, grid, tr("Name"), tr("Shown in the list (optional)"))
+        self.verdict = small_label(theme, wrap=True)
+        self.verdict.setAccessibleName(tr("Result"))
+        self.go = button(tr("Check"), tr("Check compatibility"), "primary", self._go)
+        self.go.setDefault(True)
+        footer = row(None, button(tr("Cancel"), look="bordered", clicked=self.reject), self.go)
+        introduction = small_label(theme, text, "secondary", wrap=True)
+        column(introduction, grid, self.verdict, None, footer, spacing=16, margins=(24, 24, 24, 16), parent=self)
+        self._require_check()
+        self.target.setFocus()
+
+    def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str = "") -> QLineEdit:
+        """Add a text field and, if `choose` isn't empty, a button to choose a folder."""
+
+        def browse() -> None:
+            if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
+                field.setText(folder)
+
+        field = QLineEdit()
+        set_look(field, "entry")
+        field.setAccessibleName(name)
+        field.setPlaceholderText(hint)
+        label = small_label(theme, name, bold=True)
+        label.setBuddy(field)
+        index = grid.rowCount()
+        grid.addWidget(label, index, 0)
+        grid.addWidget(field, index, 1)
+        if choose:
+            field.textChanged.connect(self._require_check)
+            grid.addWidget(button(tr("Choose…"), choose, "bordered", browse), index, 2)
+        return field
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.target.text().strip(), self.drafter.text().strip()
+
+    @Slot()
+    def _require_check(self) -> None:
+        self._checked = None
+        self.go.setText(tr("Check"))
+        self._wait(False)
+        self.verdict.setText("")
+
+    @Slot()
+    def _go(self) -> None:
+        target, drafter = self.names
+        if self._checked == (target, drafter):
+            self._picker.add(target, drafter, self.name.text())
+            self.accept()
+        elif drafter and is_folder(target) != is_folder(drafter):
+            self._say(tr("Enter two repos or two folders."), "danger")
+        else:
+            self._wait(True)
+            self._say(tr("Checking…"), "secondary")
+            self._picker.check(target, drafter, while_open(self._show_result))
+
+    @Slot()
+    def _find(self) -> None:
+        self._wait(True)
+        self._say(tr("Searching for a drafter…"), "secondary")
+        self._picker.find_drafter(self.names[0], while_open(self._use_drafter), while_open(self._show_result))
+
+    def _use_drafter(self, drafter: str) -> None:
+        self.drafter.setText(drafter)
+        self._go()
+
+    def _wait(self, waiting: bool) -> None:
+        for widget in (self.go, self.search):
+            widget.setEnabled(bool(self.names[0]) and not waiting)
+
+    def _show_result(self, problem: str, chat_problem: str = "") -> None:
+        self._wait(False)
+        if problem:
+            self._say(problem, "danger")
+            return
+        self._checked = self.names
+        self.go.setText(tr("Add"))
+        compatible = (
+            tr("The target and the drafter are compatible.") if self.names[1] else tr("This model can be used with plain decoding.")
+        )
+        self._say(chat_problem or compatible, "danger" if chat_problem else "secondary")
+
+    def _say(self, text: str, look: str) -> None:
+        set_look(self.verdict, look)
+        self.verdict.setText(text)
+        self.adjustSize()

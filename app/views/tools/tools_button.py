@@ -1,0 +1,198 @@
+"""The tools button of the composer: which tools are on in the open chat."""
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QMenu
+
+from app.session.conductor import Conductor
+from app.session.engine_adapter import Delivery
+from app.session.tool_box import tool_key
+from app.storage.wording import tokens
+from app.text.language import number, tr
+from app.text.plain_text import one_line
+from app.views.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title, state_text
+from app.widgets.controls import IconButton, as_tooltip
+from app.widgets.theme import Theme
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
+
+_PROBE = (Message("user", "."),)
+
+
+class ToolTokens(QObject):
+    """The token count of the chat's tool descriptions; None while unknown."""
+
+    changed = Signal()
+
+    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._conductor = conductor
+        self._counted: object = None  # the pair and the tools of the last count
+        self._counts: list[int] = []
+        self.count: int | None = None
+        for signal in (conductor.tools.changed, conductor.settings_changed, conductor.loader.loaded, conductor.busy_changed):
+            signal.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Count again if the tools or the pair have changed."""
+        definitions, pair = self._conductor.tool_definitions, self._conductor.loader.pair
+        if self._counted == (pair, definitions) or self._conductor.busy:
+            return
+        self._counted, self._counts, self.count = (pair, definitions), [], None
+        for tools in ((), definitions) if definitions and not self._conductor.sent_to else ():
+            self._conductor.engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
+        self.changed.emit()
+
+    def _receive(self, counted: object, deliveries: list[Delivery]) -> None:
+        if counted is self._counted:
+            self._counts += [one.event.tokens for one in deliveries if isinstance(one.event, TokenCount)]
+            if len(self._counts) == 2:
+                self.count = self._counts[1] - self._counts[0]
+                self.changed.emit()
+
+
+class ToolsButton(IconButton):
+    """A button with a menu of servers and tools. It is lit while the chat has tools."""
+
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, "tools", tr("Tools"))
+        self._conductor, self._box = conductor, conductor.tools
+        self.tokens = ToolTokens(conductor, self)
+        self.clicked.connect(self.show_menu)
+        for signal in (
+            self._box.changed,
+            self.tokens.changed,
+            conductor.settings_changed,
+            conductor.loader.loaded,
+            conductor.loader.changed,
+        ):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the state, and start the servers that are on in the chat."""
+        conductor, settings = self._conductor, self._conductor.chat.settings
+        can_call = conductor.can_call_tools
+        self.setEnabled(can_call)
+        if can_call:
+            self._box.warm(settings)
+        chosen = self._box.chosen(settings) if can_call else []
+        self.is_active = bool(chosen)
+        names = ", ".join(server_title(config) for config in chosen)
+        lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
+        if conductor.loader.pair is not None and not can_call:
+            host = conductor.sent_to
+            lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
+        status = self._box.status
+        for config in chosen:
+            if status[config.name].state in ("failed", "sign_in"):
+                lines.append(f"{server_title(config)}: {state_text(config, status[config.name])}")
+            elif config.url:
+                lines.append(sent_to(config))
+        lines += [text for text in (self._cost, self._box.problem) if text]
+        self.setAccessibleName(lines[0])
+        self.setAccessibleDescription(" ".join(lines[1:]))
+        self.setToolTip(as_tooltip("\n".join(lines)))
+        self.update()
+
+    @property
+    def _cost(self) -> str:
+        count = self.tokens.count
+        return tr("Tool descriptions use {tokens}.", tokens=tokens(count)) if count else ""
+
+    @Slot()
+    def show_menu(self) -> None:
+        menu = self.make_menu()
+        menu.popup(self.mapToGlobal(QPoint(0, -menu.sizeHint().height())))
+
+    def make_menu(self) -> QMenu:
+        """Return a menu of the servers, and of the tools of those that are on."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        settings, status = self._conductor.chat.settings, self._box.status
+        for config in self._box.configs:
+            if config.enabled or config.builtin:
+                self._add_server(menu, config, status[config.name], config in self._box.chosen(settings))
+        menu.addSeparator()
+        if self._cost:
+            menu.addAction(self._cost).setEnabled(False)
+        menu.addAction(tr("Tools Settings…"), self.settings_requested.emit)
+        return menu
+
+    def _add_server(self, menu: QMenu, config: ServerConfig, status: ServerStatus, on: bool) -> None:
+        text = server_title(config) + (f" → {host(config)}" if config.url else "")
+        action = menu.addAction(menu_text(text))
+        action.setCheckable(True)
+        action.setChecked(on)
+        tip = state_text(config, status)
+        action.setToolTip(as_tooltip(f"{tip}\n{sent_to(config)}" if config.url else tip))
+        action.toggled.connect(partial(self._switch_server, config))
+        if not on or status.state != "ready" or len(status.tools) < 2:
+            return
+        off = self._conductor.chat.settings.tools_off
+        tools = [tool for tool in status.tools if tool_key(tool) not in off]
+        inner = SwitchMenu(menu)
+        inner.setToolTipsVisible(True)
+        title = tr("{count} of {total} tools", count=number(len(tools)), total=number(len(status.tools)))
+        inner.setTitle(f"    {title}")
+        menu.addMenu(inner)
+        for tool in status.tools:
+            each = inner.addAction(menu_text(one_line(tool.name, MAX_NAME)))
+            each.setCheckable(True)
+            each.setChecked(tool in tools)
+            each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
+            each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
+
+    def turn_on_for_example(self, builtin: str) -> None:
+        """Turn on a built-in server for this chat only."""
+        settings, config = self._conductor.chat.settings, self._box.builtin(builtin)
+        if config not in self._box.chosen(settings):
+            others = tuple(name for name in settings.tool_servers if name != config.name)
+            examples = (*settings.example_servers, config.name)
+            self._conductor.set_settings(replace(settings, tool_servers=(*others, config.name), example_servers=examples))
+
+    def _switch_server(self, config: ServerConfig, on: bool) -> None:
+        settings = self._conductor.chat.settings
+        others, examples = (
+            tuple(name for name in names if name != config.name) for names in (settings.tool_servers, settings.example_servers)
+        )
+        if on and not config.enabled:
+            self._box.set_enabled(config.name, True)
+        servers = (*others, config.name) if on else others
+        self._conductor.set_settings(replace(settings, tool_servers=servers, example_servers=examples))
+        if on and config.builtin == "files" and not config.folders:
+            self.settings_requested.emit()
+
+    def _switch_tool(self, key: str, on: bool) -> None:
+        settings = self._conductor.chat.settings
+        others = tuple(each for each in settings.tools_off if each != key)
+        self._conductor.set_settings(replace(settings, tools_off=others if on else (*others, key)))
+
+
+class SwitchMenu(QMenu):
+    """A menu that stays open when one of its switches is clicked."""
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if (action := self.activeAction()) is not None and action.isCheckable() and action.isEnabled():
+            action.toggle()
+        else:
+            super().mouseReleaseEvent(event)
+
+
+def menu_text(text: str) -> str:
+    return text.replace("&", "&&")
+
+
+def sent_to(config: ServerConfig) -> str:
+    """Return a sentence that says where calls to a server are sent."""
+    return tr("Calls to {server} are sent to {host}.", server=server_title(config), host=host(config))

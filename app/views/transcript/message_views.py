@@ -1,0 +1,410 @@
+"""Views of prompts and replies in the transcript, with their buttons."""
+
+from dataclasses import dataclass, field
+from math import ceil
+
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
+
+from app.rendering.blocks_view import BlocksView
+from app.rendering.markdown import clean_text
+from app.rendering.text_view import LINE_HEIGHT
+from app.storage import wording
+from app.storage.chat_tree import Node, Turn
+from app.storage.reply import ReplyStep
+from app.text.language import tr, translated
+from app.views.transcript.attachment_chips import AttachmentChips
+from app.views.transcript.call_card import CallCard
+from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.stats_line import StatsLine
+from app.widgets.controls import Label, button, copy_button, small_label
+from app.widgets.layout import Flow, NoticeView, column, line, row
+from app.widgets.theme import Theme, set_look
+from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
+from mlx_engine.models.library.demo import is_refusal
+
+THINKING, ANSWER, CALLS = 0, 1, 2  # text areas of a message; a prompt has only the second, and each step of a reply has all
+AREAS = 3  # of a step
+
+FOLD_ABOVE = 4000  # characters; a longer prompt is folded to keep the reply visible
+MAX_BUBBLE = 560
+PIECE_CHARS = 6000  # a long answer is drawn in pieces
+PIECE_PAUSE_MS = 5
+FILES_GAP = 6  # pixels between attached files and the bubble
+LINE_GAP = 13  # pixels from the line on the left to the text of thinking
+
+
+class ThinkingView(QWidget):
+    """A view of the model's thinking.
+
+    The view is open until the answer begins, unless the user toggles it.
+    """
+
+    def __init__(self, theme: Theme, lazy: bool = False) -> None:
+        super().__init__()
+        self._text = ""
+        self._shown_chars = 0
+        self._toggled_by_reader = False
+        self.header = button("", tr("Show thinking"), clicked=self._keep_as_is)
+        self.header.setCheckable(True)
+        self.header.toggled.connect(self._toggle)
+        self.body = BlocksView(theme, quiet=True, lazy=lazy)
+        self._frame = QWidget()
+        row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self._frame)
+        self._frame.hide()
+        self.body.resized.connect(self._update_layouts)
+        column(row(self.header, None), self._frame, spacing=6, parent=self)
+
+    @property
+    def is_open(self) -> bool:
+        return self.header.isChecked()
+
+    def show_thinking(self, text: str, seconds: float | None, finished: bool) -> None:
+        self._text = text
+        if not self._toggled_by_reader:
+            self.header.setChecked(not finished)
+        self._set_title(wording.thoughts(text, seconds, finished))
+        if self.is_open:
+            self._show_rest()
+
+    def open(self) -> None:
+        self._keep_as_is()
+        self.header.setChecked(True)
+
+    @Slot()
+    def _keep_as_is(self) -> None:
+        self._toggled_by_reader = True
+
+    def _set_title(self, title: str) -> None:
+        text = f"{'▾' if self.is_open else '▸'}  {title}"
+        if text != self.header.text():
+            self.header.setText(text)
+
+    @Slot(bool)
+    def _toggle(self, is_open: bool) -> None:
+        self._set_title(self.header.text()[3:])
+        self.header.setAccessibleName(tr("Hide thinking") if is_open else tr("Show thinking"))
+        self._frame.setVisible(is_open)
+        if is_open:
+            self._show_rest()
+        self.updateGeometry()
+
+    @Slot()
+    def _update_layouts(self) -> None:
+        """Update all enclosing layouts now. Qt would update one per event."""
+        self._frame.updateGeometry()
+        self.updateGeometry()
+
+    def _show_rest(self) -> None:
+        if len(self._text) > self._shown_chars:
+            self.body.append(self._text[self._shown_chars :])
+            self._shown_chars = len(self._text)
+
+
+class VersionStepper(QWidget):
+    """A control to step through the versions of a message: "‹ 2 of 3 ›"."""
+
+    def __init__(self, theme: Theme, node: Node, actions: MessageActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        place, count = node.place
+        self.setVisible(count > 1)
+        if count < 2:
+            return
+        self.label = small_label(theme, tr("{place} of {count}", place=place, count=count), "secondary")
+        self.label.setAccessibleName(tr("Version {place} of {count}", place=place, count=count))
+        stepped = actions.version_stepped
+        before = button("‹", tr("Previous version"), "arrow", lambda: stepped.emit(node, -1))
+        after = button("›", tr("Next version"), "arrow", lambda: stepped.emit(node, 1))
+        for arrow, enabled in ((before, place > 1), (after, place < count)):
+            arrow.setToolTip(arrow.accessibleName())
+            arrow.setEnabled(enabled)
+        row(before, self.label, after, spacing=2, parent=self)
+
+
+class ReplyActions(QWidget):
+    """The buttons below a reply. During generation, only versions are shown."""
+
+    def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
+        super().__init__(stats)
+        self._turn, self._actions = turn, actions
+        self.details = button(tr("Details"), tr("How this reply was decoded"), "action")
+        self.details.setCheckable(True)
+        self.details.toggled.connect(stats.show_details)
+        self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.text)
+        set_look(self.copy, "action")
+        self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), "action", lambda: actions.retry.emit(turn))
+        self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))
+        self.resume = button(tr("Continue"), tr("Continue this reply"), "action", lambda: actions.resume.emit(turn))
+        self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), "action", lambda: actions.compare.emit(turn))
+        self.compare.setToolTip(tr("Answer this prompt with and without DFlash, side by side"))
+        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
+        self._buttons: tuple[QPushButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
+        flow = Flow(self, gap=16)
+        for made in self._buttons:
+            flow.addWidget(made)
+        if self.versions is not None:
+            flow.addWidget(self.versions)
+        self._available: tuple[bool, ...] = ()
+        self._enable_resume()
+        actions.can_resume_changed.connect(self._enable_resume)
+        self.hide()  # until `refresh`
+
+    @Slot()
+    def _enable_resume(self) -> None:
+        self.resume.setEnabled(self._actions.can_resume)
+        self.resume.setToolTip("" if self._actions.can_resume else tr("This server can't continue a reply."))
+
+    def refresh(self) -> None:
+        """Show the buttons that currently apply to the reply."""
+        reply, asked = self._turn.reply, self._turn.asked is not None
+        ended = not reply.running
+        measured = ended and reply.stats is not None
+        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, self._turn.can_compare)
+        if available == self._available:
+            return
+        self._available = available
+        self.hide()  # lays out the message once instead of once per button
+        for made, shown in zip(self._buttons, available, strict=True):
+            made.setVisible(shown)
+        self.setVisible(any(available) or (self.versions is not None and not self.versions.isHidden()))
+
+
+class MessageView(QWidget):
+    """A message with text areas that can be selected and searched."""
+
+    def areas(self) -> dict[int, BlocksView]:
+        """Return the text areas, by number."""
+        return {}
+
+    def show_band(self, top: int, bottom: int) -> bool:
+        """Build the text from `top` to `bottom`. Return whether heights changed."""
+        changed = False
+        for area in self.areas().values():
+            above = area.mapTo(self, QPoint()).y()
+            changed = area.show_band(top - above, bottom - above) or changed
+        return changed
+
+
+class PromptView(MessageView):
+    """A bubble on the right with the user's text as typed."""
+
+    def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
+        super().__init__()
+        self.text = clean_text(turn.prompt)
+        bubble = QFrame(self)  # without a parent, it would briefly be a window
+        set_look(bubble, "bubble")
+        self.blocks = _BubbleText(theme)
+        self.blocks.setAccessibleName(tr("Your message"))
+        shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # balances the line spacing below the last line
+        inner = column(self.blocks, margins=(16, 10 + shift, 16, 10 - shift), parent=bubble)
+        self.folded = len(self.text) > FOLD_ABOVE
+        if self.folded:
+            self.unfold = button(tr("Show All"), tr("Show the full message"), "bordered", self.show_all)
+            inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        self.blocks.show_plain(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
+        bubble.setVisible(bool(self.text))
+        self.edit_button = button(tr("Edit"), tr("Edit message"), "action", lambda: actions.edit.emit(turn))
+        self.edit_button.setToolTip(tr("Edit (keeps this version)"))
+        foot = row(None, self.edit_button)
+        layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)
+        if turn.asked is not None:
+            self.versions = VersionStepper(theme, turn.asked, actions, self)
+            foot.insertWidget(1, self.versions)
+            if turn.asked.attachments:
+                self.files = AttachmentChips(theme, removable=False)
+                self.files.show_files(list(turn.asked.attachments), {})
+                layout.insertWidget(0, self.files)
+                if self.text:
+                    layout.insertSpacing(1, FILES_GAP)
+
+    def areas(self) -> dict[int, BlocksView]:
+        return {ANSWER: self.blocks}
+
+    @Slot()
+    def show_all(self) -> None:
+        if self.folded:
+            self.folded = False
+            self.unfold.hide()
+            self.blocks.show_plain(self.text)
+
+
+class _BubbleText(BlocksView):
+    """A text view as wide as its longest line, up to a limit."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, lazy=True)
+        self._wanted_width = 0
+        self.resized.connect(self._update_layouts)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+
+    def show_plain(self, text: str) -> None:
+        longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
+        document = QTextDocument("\n".join(line[:400] for line in longest))
+        document.setDefaultFont(self._theme.text_font)
+        document.setDocumentMargin(0)
+        self._wanted_width = min(ceil(document.idealWidth()), MAX_BUBBLE)
+        super().show_plain(text)
+        self._update_layouts()
+
+    @Slot()
+    def _update_layouts(self) -> None:
+        """Update all enclosing layouts now. Qt would update one per event."""
+        widget: QWidget | None = self
+        while widget is not None and not isinstance(widget, PromptView):
+            widget.updateGeometry()
+            widget = widget.parentWidget()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._wanted_width, self.fit(self._wanted_width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(80, self._wanted_width), 0)
+
+
+class DividerView(QWidget):
+    """A line below the messages that are no longer sent to the model."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        text = tr("The model no longer sees messages above this line.")
+        self.label = small_label(theme, text, "secondary", wrap=True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column(line(), self.label, spacing=6, parent=self)
+
+
+@dataclass(eq=False)
+class StepView:
+    """The widgets of a reply's step.
+
+    Attributes:
+        drawn: characters of the step's answer that have been drawn.
+    """
+
+    blocks: BlocksView
+    thinking: ThinkingView | None = None
+    cards: list[CallCard] = field(default_factory=list)
+    drawn: int = 0
+
+
+class ReplyView(MessageView):
+    """A reply with its steps, error, statistics, and actions."""
+
+    def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
+        super().__init__()
+        self._theme = theme
+        self._actions = actions
+        self.turn = turn
+        self.steps: list[StepView] = []
+        self.error: NoticeView | None = None
+        self.choose_button: QPushButton | None = None  # below a refusal of the demo pair
+        self.stats = StatsLine(theme)
+        self.buttons: ReplyActions | None = None
+        self._waiting = Label("…")
+        self._waiting.setAccessibleName(tr("Waiting for the first token"))
+        set_look(self._waiting, "faint")
+        self._layout = column(self._waiting, self.stats, spacing=10, parent=self)
+        self._next_piece = QTimer(self, singleShot=True, interval=PIECE_PAUSE_MS)
+        self._next_piece.timeout.connect(self._draw_piece)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw new text and update the buttons."""
+        reply = self.turn.reply
+        had_text = any(view.drawn for view in self.steps)
+        steps = reply.steps
+        for number, step in enumerate(steps):
+            self._show_step(number, step, number == len(steps) - 1)
+        at_work = bool(steps[-1].answer or steps[-1].thinking) or not all(record.ended for record in reply.calls)
+        self._waiting.setVisible(reply.running and not at_work)
+        self._draw_piece()
+        self._show_error(reply.error)
+        if self.choose_button is None and not reply.running and is_refusal(reply.answer):
+            self.choose_button = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+            self._layout.insertWidget(self._layout.indexOf(self.stats), self.choose_button, 0, Qt.AlignmentFlag.AlignLeft)
+            self.choose_button.show()
+        self.stats.setVisible(not (reply.error and reply.empty))
+        several = self.turn.answered is not None and self.turn.answered.place[1] > 1
+        if had_text or not reply.running or several:
+            # Skip the frame of the first text, which already has enough to draw.
+            if self.buttons is None:
+                self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
+                self.stats.lines.addWidget(self.buttons)
+            self.buttons.refresh()
+        self.stats.show_reply(reply)
+
+    def _show_step(self, number: int, step: ReplyStep, last: bool) -> None:
+        """Show the thinking and the calls of a step. Its answer is drawn in pieces."""
+        reply = self.turn.reply
+        if number == len(self.steps):
+            blocks = BlocksView(self._theme, lazy=True)
+            blocks.show_sources(reply.answer_by, lambda: reply.steps[number].answer, step.answer_start)
+            blocks.hide()
+            self._layout.insertWidget(self._layout.indexOf(self._waiting), blocks)
+            self.steps.append(StepView(blocks))
+        view = self.steps[number]
+        if step.thinking:
+            if view.thinking is None:
+                view.thinking = ThinkingView(self._theme, lazy=True)
+                view.thinking.body.show_sources(reply.thinking_by, lambda: reply.steps[number].thinking, step.thinking_start)
+                self._layout.insertWidget(self._layout.indexOf(view.blocks), view.thinking)
+                view.thinking.show()  # hidden widgets have no height
+            seconds = reply.thinking_s if step.thinking == reply.thinking else None
+            view.thinking.show_thinking(step.thinking, seconds, bool(step.answer) or not (last and reply.running))
+        for record in step.calls[len(view.cards) :]:
+            view.cards.append(CallCard(self._theme, record, self._actions, self))
+            self._layout.insertWidget(self._layout.indexOf(self._waiting), view.cards[-1])
+            view.cards[-1].show()
+        for card, record in zip(view.cards, step.calls, strict=True):
+            card.show_call(record, reply.progress.get(record.call.id, ""), reply.result_length)
+
+    @property
+    def blocks(self) -> BlocksView:
+        """The answer of the last step."""
+        return self.steps[-1].blocks
+
+    @property
+    def thinking(self) -> ThinkingView | None:
+        """The thinking of the last step."""
+        return self.steps[-1].thinking
+
+    def areas(self) -> dict[int, BlocksView]:
+        found: dict[int, BlocksView] = {}
+        for number, view in enumerate(self.steps):
+            if view.thinking is not None:
+                found[AREAS * number + THINKING] = view.thinking.body
+            if view.drawn or not number:
+                found[AREAS * number + ANSWER] = view.blocks
+        return found
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole answer has been drawn."""
+        return sum(view.drawn for view in self.steps) >= len(self.turn.reply.answer)
+
+    @Slot()
+    def _draw_piece(self) -> None:
+        for view, step in zip(self.steps, self.turn.reply.steps, strict=False):
+            if piece := step.answer[view.drawn : view.drawn + PIECE_CHARS]:
+                view.drawn += len(piece)
+                view.blocks.show()
+                view.blocks.append(piece)
+                break
+        if not self.complete:
+            self._next_piece.start()
+
+    def _show_error(self, message: str) -> None:
+        if message and self.error is None:
+            self.error = NoticeView(message, "error")
+            retry, edit = self._actions.retry, self._actions.edit
+            self.error.add_button(button(tr("Try Again"), "", "bordered", lambda: retry.emit(self.turn)))
+            self.error.add_button(button(tr("Edit Message"), "", "bordered", lambda: edit.emit(self.turn)))
+            if message == translated(NO_CHAT_TEMPLATE):
+                choose = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+                self.error.add_button(choose)
+            self._layout.insertWidget(self._layout.count() - 1, self.error)
+            self.error.show()
+        elif self.error is not None and not message:
+            self.error.hide()
+            self.error.deleteLater()
+            self.error = None

@@ -1,0 +1,231 @@
+"""The transcript of a chat, with selection, search, and link navigation."""
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
+
+from app.rendering.lazy_stack import StackEntry
+from app.storage.chat_tree import Node, Turn
+from app.text.language import tr
+from app.views.transcript.find_bar import FindBar, LinkNavigator
+from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.message_column import TranscriptItem
+from app.views.transcript.message_views import DividerView, PromptView, ReplyView
+from app.views.transcript.scrolling_column import GAP, ScrollingColumn
+from app.views.transcript.selection import TextSelection
+from app.widgets.controls import button
+from app.widgets.soft_edge import SoftEdge
+from app.widgets.theme import Theme, set_look
+
+FRAME_MS = 16
+FOCUS_WIDTH = 3  # of the bar on the left that shows keyboard focus
+KEYBOARD_FOCUS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
+
+
+class Transcript(ScrollingColumn):
+    """A scrolling view of a chat's turns."""
+
+    sample_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, self._make_view, parent)
+        self._theme = theme
+        self.setAccessibleName(tr("Chat"))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on text focuses the chat, and one on a button doesn't
+        self.message_actions = MessageActions(self)
+        self.welcome.chosen.connect(self.sample_chosen)
+        self.selection = TextSelection(self)
+        self.soft_edge = SoftEdge(theme, self)
+        self.find_bar = FindBar(theme, self)
+        self.links = LinkNavigator(self, self.selection)
+        self.jump_button = button(tr("New Text ↓"), tr("Go to the end"), "float", self.follow)
+        self.jump_button.setParent(self)
+        self.jump_button.hide()
+        self._deferred = QTimer(self, singleShot=True, interval=FRAME_MS)
+        self._deferred.timeout.connect(self._show_next_deferred)
+        self.focus_bar = QFrame(self)
+        set_look(self.focus_bar, "focus")
+        self.focus_bar.hide()
+        self.follow_changed.connect(self._follow_changed)
+        theme.text_resized.connect(self._rebuild)
+        theme.changed.connect(self._redraw)
+
+    # Messages
+
+    @Slot(object)
+    def add_turn(self, turn: Turn) -> None:
+        """Add a turn at the end, showing its prompt and reply in separate frames."""
+        self._set_following(True)
+        self._append(_items(turn), deferred=True)
+        self._deferred.start()
+
+    @Slot()
+    def _show_next_deferred(self) -> None:
+        if self.column.show_next_deferred():
+            self._deferred.start()
+        else:
+            self._deferred.stop()
+        self.settle()
+
+    @Slot(list)
+    def show_turns(self, turns: list[Turn]) -> None:
+        """Show exactly these turns, keeping leading ones that are already shown."""
+        shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
+        pairs = zip(shown, turns, strict=False)
+        same = next((number for number, (old, new) in enumerate(pairs) if old is not new), min(len(shown), len(turns)))
+        for turn in shown[same:]:
+            self.remove_turn(turn)
+        self._append([item for turn in turns[same:] for item in _items(turn)])
+
+    @Slot(object, object)
+    def go_to_node(self, turn: Turn, node: Node) -> None:
+        kind = "prompt" if node is turn.asked else "reply"
+        for index, item in enumerate(self.column.items):
+            if item.turn is turn and item.kind == kind:
+                self.go_to_message(index)
+
+    @Slot(object)
+    def remove_turn(self, turn: Turn) -> None:
+        self._remove([index for index, item in enumerate(self.column.items) if item.turn is turn])
+
+    @Slot(object)
+    def refresh(self, turn: Turn) -> None:
+        """Update the view of a reply."""
+        items = self.column.items
+        index = next((at for at in reversed(range(len(items))) if items[at].turn is turn and items[at].kind == "reply"), None)
+        if index is None:
+            return
+        self.column.entries[index].pinned = turn.reply.running
+        if isinstance(view := self.column.entries[index].view, ReplyView):
+            view.refresh()
+        self.column.changed(index)
+        self.column.update_marks(index)
+        self.settle()
+        if not self.following:
+            self.jump_button.show()
+            self._place_jump_button()
+        self.find_bar.refresh()
+
+    @Slot()
+    def clear(self) -> None:
+        self.find_bar.close_search()
+        self._remove(list(range(len(self.column.items))))
+        self.follow()
+
+    @Slot(object)
+    def show_divider(self, first: Turn | None) -> None:
+        """Show the divider above turn `first`, or remove the divider if None."""
+        items = self.column.items
+        above = next((index for index, item in enumerate(items) if item.kind == "divider"), None)
+        below = next((index for index, item in enumerate(items) if first is not None and item.turn is first), None)
+        if above is not None and above + 1 == below:
+            return
+        if above is not None:
+            self._remove([above])
+            below = below - 1 if below is not None and below > above else below
+        if below is not None:
+            self.selection.clear()
+            items.insert(below, TranscriptItem("divider"))
+            self.column.insert(below, StackEntry(gap=GAP))
+            self.column.update_marks()
+            self.find_bar.refresh()
+            self.settle()
+
+    def _append(self, items: list[TranscriptItem], deferred: bool = False) -> None:
+        for item in items:
+            self.column.items.append(item)
+            running = item.kind == "reply" and item.turn is not None and item.turn.reply.running
+            self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=running, deferred=deferred))
+        self.settle()
+
+    def _remove(self, indexes: list[int]) -> None:
+        if not indexes:
+            return
+        selection = self.selection.range
+        if selection is not None and selection[1].item >= indexes[0]:
+            self.selection.clear()
+        for index in reversed(indexes):
+            self.column.remove(index)
+        self.column.update_marks()
+        self.find_bar.refresh()
+        self.settle()
+
+    def _make_view(self, item: TranscriptItem) -> QWidget:
+        if item.kind == "divider":
+            return DividerView(self._theme)
+        assert item.turn is not None
+        make = PromptView if item.kind == "prompt" else ReplyView
+        return make(self._theme, item.turn, self.message_actions)
+
+    # Keyboard
+
+    @Slot()
+    def copy(self) -> None:
+        self.selection.copy()
+
+    @Slot()
+    def selectAll(self) -> None:
+        self.selection.select_all()
+
+    @Slot(int)
+    def page(self, step: int) -> None:
+        """Scroll a page up (-1) or down (1)."""
+        actions = QScrollBar.SliderAction
+        self.verticalScrollBar().triggerAction(actions.SliderPageStepSub if step < 0 else actions.SliderPageStepAdd)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.selectAll()
+        elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self.links.show_current():
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_bar.setVisible(event.reason() in KEYBOARD_FOCUS)
+        self.focus_bar.raise_()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_bar.hide()
+
+    # Appearance
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.focus_bar.setGeometry(0, 0, FOCUS_WIDTH, self.height())
+        self._place_jump_button()
+        self.find_bar.place()
+
+    @Slot(bool)
+    def _follow_changed(self, following: bool) -> None:
+        if following:
+            self.jump_button.hide()
+
+    def _place_jump_button(self) -> None:
+        self.jump_button.adjustSize()
+        self.jump_button.move((self.width() - self.jump_button.width()) // 2, self.height() - self.jump_button.height() - 10)
+        self.jump_button.raise_()
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Rebuild all messages with the new text size."""
+        for index, entry in enumerate(self.column.entries):
+            self.column.discard(index)
+            entry.height = 0
+            self.column.changed(index)
+        self.settle()
+
+    @Slot()
+    def _redraw(self) -> None:
+        for index in range(len(self.column.entries)):
+            for area in self.column.areas(index).values():
+                area.redraw()
+            self.column.changed(index)
+        self.settle()
+
+
+def _items(turn: Turn) -> list[TranscriptItem]:
+    """Return a turn's prompt and reply. An imported chat can begin with a reply."""
+    return [*([TranscriptItem("prompt", turn)] if turn.asked is not None else []), TranscriptItem("reply", turn)]

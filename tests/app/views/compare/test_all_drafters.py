@@ -1,0 +1,485 @@
+"""Several drafters of one target: Compare, Auto in the picker, and what a reply says about its drafter."""
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+from app.application import last_pair
+from app.session.compare_run import DrafterComparison
+from app.session.engine_adapter import Delivery
+from app.storage import wording
+from app.storage.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
+from app.storage.reply import Reply
+from app.storage.store import Store
+from app.views.compare.compare_view import CompareDialog
+from app.views.compare.drafter_table import DrafterTable
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
+from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.library.installed import fastest_drafter
+from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, refuse, stats
+from tests.app.views.models.conftest import own_places  # noqa: F401
+from tests.app.views.models.picker_page import card, look_at, opened, state
+from tests.hub.repos import DRAFTER, TARGET, config, weights
+
+Start = Callable[..., Running]
+Places = tuple[Path, Path, Path]
+
+
+def in_cache(repo: str, fields: dict[str, object]) -> Path:
+    folder = Cache().snapshot(repo, "a" * 40)
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_bytes(config(**fields))
+    (folder / "model.safetensors").write_bytes(weights(1, 2000))
+    return folder
+
+
+@pytest.fixture
+def places() -> Places:
+    """A target in the cache, and two drafters that fit it."""
+    return in_cache("lab/Small", TARGET), in_cache("lab/A-DFlash", DRAFTER), in_cache("lab/B-DFlash", DRAFTER)
+
+
+def measured(target: Path, drafter: Path, rate: float) -> None:
+    speeds = MeasuredSpeeds()
+    assert speeds.record(speed_key(target, drafter), replace(stats(), tokens=100, decode_tok_s=rate)) and speeds.save()
+
+
+def loaded(app: Running, pair: LoadPair) -> None:
+    app.conductor.use(pair)
+    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
+
+
+def dialog_with_drafters(app: Running) -> CompareDialog:
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    assert dialog is not None
+    app.until(lambda: not dialog.all_drafters.isHidden())
+    return dialog
+
+
+def compared(app: Running) -> CompareDialog:
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("Which one?")
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    return dialog
+
+
+def cells(dialog: CompareDialog) -> list[list[str]]:
+    assert dialog.table is not None
+    return [[row.name.text(), *(cell.text() for cell in row.cells)] for row in dialog.table.rows]
+
+
+def test_all_drafters_give_one_table_with_the_fastest_marked(
+    start: Start, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    assert dialog.table is not None and dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
+    names = [folder.name for folder in (first, second)]
+    assert {side.name.text(): side.shown[1] for side in dialog.sides.values()} == {"Plain": "Fine.", f"lab/{names[1]}": "Fine."}
+    assert cells(dialog) == [
+        ["Plain", "40", "–", "–", "–"],
+        ["Lookup", "70", "6.0", "–", "identical"],
+        [names[0], "100", "6.0", "900 MB", "identical"],
+        [names[1], "130", "6.0", "900 MB", "identical"],
+    ]
+    assert [row.chip.isHidden() for row in dialog.table.rows] == [True, True, True, False]
+    assert dialog.headline.text() == f"lab/{names[1]} is the fastest here: 3.3× the plain speed", "the kinds are the same"
+    assert dialog.verdict.text() == "All texts are identical, token for token. Speed is tokens per second after the first token."
+    assert app.engine.loaded[-1] == (target, first), "the pair in use is loaded again"
+    assert dialog.use_button.text() == f"Use lab/{names[1]}" and dialog.use_button.isVisible()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "saved.json"), ""))
+    dialog.save_button.click()
+    app.until(lambda: (tmp_path / "saved.json").exists())
+    saved = json.loads((tmp_path / "saved.json").read_text())
+    assert saved["prompt"] == "Which one?" and [one["tok_s"] for one in saved["rows"]] == [40.0, 70.0, 100.0, 130.0]
+    assert not dialog.image_button.isEnabled()
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == (target, second) and not dialog.use_button.isVisible()
+    assert app.conductor.loader.loaded_from == LoadPair(target, second)
+
+
+def test_the_two_columns_return_for_a_comparison_of_modes(start: Start, places: Places) -> None:
+    target, first, _ = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    dialog.all_drafters.click()
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.table is None and dialog.figures.isVisible() and dialog.headline.text() == "DFlash is 3.9× as fast"
+
+
+def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    pair = LoadPair(target, first)
+    loaded(app, pair)
+    dialog = compared(app)
+    assert dialog.use_button.isVisible()
+    loaded(app, LoadPair())
+    app.until(lambda: dialog.use_button.isHidden())
+    loaded(app, pair)
+    app.until(dialog.use_button.isVisible)
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.conductor.loader.loaded_from == replace(pair, drafter=second)
+    assert dialog.use_button.isHidden()
+    loaded(app, pair)
+    app.conductor.loader.pair = replace(PAIR, remote="server:8080")
+    app.conductor.loader.changed.emit()
+    assert dialog.use_button.isHidden(), "a server is in use"
+
+
+def test_another_drafter_of_the_demo_target_can_be_used(start: Start, places: Places) -> None:
+    target, drafter = demo_pair()
+    add_custom_pair(CustomPair(str(target), str(places[1])))
+    app = start()
+    dialog = compared(app)
+    assert dialog.comparison.outcome.fastest.folder == drafter and dialog.use_button.isHidden(), "it is in use"
+    dialog.comparison.outcome = DraftersCompared(dialog.comparison.outcome.results[:3])
+    dialog.refresh()
+    dialog.use_button.click()
+    app.until(lambda: not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == (target, places[1])
+
+
+def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Places) -> None:
+    """The loaded drafter comes first, wherever its row is."""
+    app = start()
+    target, *drafters = places
+    here = LoadPair(target, drafters[1])
+    comparison = DrafterComparison((GenerationRequest(),), ("Hi",), 1, PAIR, here, tuple(drafters))
+    table = DrafterTable(app.window.theme, ["", ""])
+    for at, (proposer, folder) in enumerate(
+        (("plain", None), ("lookup", None), ("drafter", drafters[1]), ("drafter", drafters[0]))
+    ):
+        for event in (DrafterRun(proposer, f"Kind {at}", folder, at, 4), commit("One"), commit(" two")):  # type: ignore[arg-type]
+            comparison.accept(Delivery(event, float(at)))
+        assert comparison.current_run is not None and comparison.reply is not None
+        table.show_reply(comparison.row_of(comparison.current_run), comparison.current_run.kind, comparison.reply)
+    assert [row.name.text() for row in table.rows[2:]] == ["Kind 3", "Kind 2"]
+
+
+def test_drafters_are_not_searched_once_the_window_is_closed(start: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[Path] = []
+    monkeypatch.setattr("app.session.pair_session.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
+    app = start()
+    for _ in range(3):
+        app.window.dialogs.show_compare()
+        app.until(lambda: bool(searched))
+        dialog = app.window.dialogs.find(CompareDialog)
+        dialog.close()
+        app.until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
+        searched.clear()
+    app.window.dialogs.show_compare()
+    app.until(lambda: len(searched) == 1)
+    loaded(app, LoadPair(*places[:2]))
+    app.until(lambda: len(searched) == 2)
+
+
+def test_the_drafters_follow_the_model_folder(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog_with_drafters(app)
+    root, new = Cache().root, Cache().root.with_name("moved")
+    app.conductor.loader.moved(root, new)
+    assert app.conductor.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
+
+
+def test_one_drafter_offers_no_choice(start: Start) -> None:
+    app = start()
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: len(app.conductor.loader.drafters) == 1)
+    assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
+
+
+def test_a_failed_comparison_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    assert dialog.error.label.text() == "The memory ran out." and dialog.headline.text() == "Comparison failed"
+    assert app.engine.loaded[-2:] == [(target, second), (target, first)]
+    dialog.close()
+    app.ask("Still here?")
+
+
+def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog:
+    """Begin a comparison that waits in the reply with the second drafter."""
+    target, first, second = places
+    app.engine.replies = [answer("Hi."), answer("Hi."), answer("Hi."), [commit("Once"), threading.Event()]]
+    loaded(app, LoadPair(target, first))
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("Which one?")
+    dialog.run_button.click()
+    app.until(lambda: app.engine.loaded[-1] == (target, second) and app.engine.replies == [])
+    return dialog
+
+
+def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+    app = start()
+    dialog = stopped_at_the_second_drafter(app, places)
+    dialog.close()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    assert app.engine.loaded[-1] == places[:2]
+    app.ask("Still here?")
+
+
+def test_the_window_can_close_while_another_drafter_is_loaded(start: Start, places: Places, qtbot: QtBot) -> None:
+    app = start()
+    stopped_at_the_second_drafter(app, places)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.engine.unloaded and app.engine.loaded[-1][1] == places[2]
+
+
+def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places: Places) -> None:
+    target, _, second = places
+    measured(target, second, 80.0)
+    app = start()
+    opened(app)
+    one = look_at(app, f"disk:{target}")
+    box = card(app).drafters
+    assert [box.itemText(index) for index in range(box.count())] == [
+        "Auto: DFlash by lab · B-DFlash",
+        "DFlash by lab · A-DFlash",
+        "DFlash by lab · B-DFlash",
+    ]
+    assert (box.currentIndex(), one.auto, one.shown.folders) == (0, True, (target, second))
+    app.window.picker.use()
+    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
+    assert app.conductor.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
+
+
+def test_the_pair_that_auto_loaded_cannot_be_deleted(start: Start, places: Places) -> None:
+    """Whether the row shows Auto or the drafter itself, and also once the other drafter is gone."""
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, second, auto=True))
+    opened(app)
+    look_at(app, f"disk:{target}")
+    picker, box = app.window.picker, card(app).drafters
+    box.activated.emit(2)
+    assert picker.current.shown.folders == (target, second) and picker.deletable == ()
+    box.activated.emit(1)
+    assert picker.current.shown.folders == (target, first) and picker.deletable == ("lab/A-DFlash",)
+    shutil.rmtree(first)
+    picker.refresh()
+    app.until(lambda: len(picker.current.variants) == 1)
+    assert picker.current.shown.folders == (target, second)
+    assert state(app) == "loaded" and picker.deletable == ()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["folders", "repos"])
+def test_auto_shows_what_the_engine_loads(start: Start, places: Places, tmp_path: Path, own: bool) -> None:
+    """The user's own pairs come first."""
+    target, first, second = places
+    if own:
+        second = tmp_path / "own"
+        shutil.copytree(first, second)
+    add_custom_pair(CustomPair(str(target), str(second)) if own else CustomPair("lab/Small", "lab/B-DFlash"))
+    app = start()
+    opened(app)
+    assert look_at(app, f"disk:{target}").shown.folders == (target, second) == (target, fastest_drafter(target))
+    assert card(app).drafters.count() == 3 + own
+    measured(target, first, 80.0)
+    app.window.picker.refresh()
+    app.until(lambda: app.window.picker.current.shown.folders == (target, first))
+    assert fastest_drafter(target) == first
+
+
+def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places: Places) -> None:
+    target, first, second = places
+    measured(target, second, 80.0)
+    app = start()
+    opened(app)
+    look_at(app, f"disk:{target}")
+    box = card(app).drafters
+    box.activated.emit(1)
+    assert box.currentIndex() == 1 and state(app) == "ready"
+    app.window.picker.use()
+    app.until(lambda: state(app) == "loaded")
+    assert app.conductor.loader.loaded_from == LoadPair(target, first)
+    box.activated.emit(0)
+    assert (box.currentIndex(), state(app)) == (0, "ready")
+    loaded(app, LoadPair(target, first))
+    app.until(lambda: box.currentIndex() == 1 and state(app) == "loaded")
+
+
+@pytest.mark.parametrize("why_plain", [None, EngineText("", "no drafter is loaded")])
+def test_a_drafter_that_auto_skips_is_named_once(start: Start, why_plain: EngineText | None) -> None:
+    why = EngineText("", "The drafter X isn't used: It is damaged.")
+    app = start(ScriptedEngine(pair=replace(PAIR, why_plain=why_plain, why_not_fastest=why)))
+    assert app.notices == ["The drafter X isn't used: It is damaged."]
+
+
+def test_auto_is_kept_for_the_next_start(start: Start, places: Places, tmp_path: Path) -> None:
+    target, first, _ = places
+    app = start()
+    loaded(app, LoadPair(target, first, auto=True))
+    app.window._save_state()
+    settings: QSettings = app.window._settings
+    assert last_pair(settings) == LoadPair(target, first, auto=True)
+    loaded(app, LoadPair())
+    app.window._save_state()
+    assert last_pair(settings) == LoadPair()
+
+
+def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
+    pair = replace(PAIR, drafter_kind="DSpark")
+    drafted = replace(stats(), drafter="lab/D", drafter_kind="DSpark")
+    app = start(ScriptedEngine(pair=pair))
+    app.ask("Hi")
+    assert app.conductor.chat.turns[-1].reply.drafter_kind == "DSpark"
+    assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
+    assert wording.chip(Reply("dflash", 9, reason="eos", stats=drafted)).startswith("DSpark · 6.0 tokens/round")
+    assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain · DFlash off"
+    assert "Drafter: DSpark, lab/D, tuned" in wording.details(replace(drafted, tuned=True))
+    assert "Drafter: DSpark, lab/D" in wording.details(drafted).splitlines() and "Drafter" not in wording.details(stats())
+
+
+PLAIN = DrafterResult("plain", replies=(CompletedReply("One two", "", (1, 2), "eos", stats("plain")),), tok_s=50.0, identical=1)
+SLOWER = replace(
+    DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, (CompletedReply("One 2", "", (1, 3), "eos", stats()),), 40.0),
+    **{"different_in": 0, "first_difference": 3, "margin": 0.5, "verdict": "different"},  # type: ignore[arg-type]
+)
+
+
+def recorded(*results: DrafterResult, **outcome: Any) -> DraftersRecord:
+    count = len(results[0].replies) + len(outcome.get("left_out", ()))
+    requests = [GenerationRequest((Message("user", f"Prompt {at}"),)) for at in range(count)]
+    prompts = [f"Prompt {at}" for at in range(count)]
+    return DraftersRecord.of(DraftersCompared(results, **outcome), PAIR, prompts, requests, 1)
+
+
+def test_the_outcome_names_what_is_unusual(start: Start) -> None:
+    broken = DrafterResult("drafter", drafter="lab/X", folder=Path("x"), problem=EngineText("", "It is damaged."))
+    headline, text = verdict_on_drafters(recorded(PLAIN, SLOWER, broken))
+    assert headline == "Plain decoding is the fastest here"
+    speed = "Speed is tokens per second after the first token."
+    assert text == f"Some texts differ by more than rounding error. {speed} lab/X: It is damaged."
+    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None), SLOWER))[0] == "The reply is too short to measure speed"
+    headline, text = verdict_on_drafters(recorded(PLAIN, replace(SLOWER, tok_s=75.0, verdict="tie")))
+    assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
+    both = recorded(PLAIN, replace(SLOWER, tok_s=75.0), replace(SLOWER, drafter="lab/N"))
+    assert verdict_on_drafters(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
+    lookup = DrafterResult("lookup", problem=EngineText("", "No memory."))
+    assert verdict_on_drafters(recorded(PLAIN, lookup))[1] == f"{speed} Lookup: No memory."
+    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None))) == ("The reply is too short to measure speed", "")
+
+
+def test_a_record_shows_the_replies_that_differ_most() -> None:
+    same = replace(SLOWER, replies=PLAIN.replies, tok_s=90.0, identical=1, different_in=None, first_difference=None)
+    tie = replace(SLOWER, verdict="tie", tok_s=95.0)
+    for results, shown in (((PLAIN, same, tie, SLOWER), 3), ((PLAIN, same, tie), 2), ((PLAIN, replace(same, tok_s=40.0), same), 2)):
+        record = recorded(*results)
+        assert (record.shown, record.plain.text) == (shown, "One two")
+        assert record.drafted.text == results[shown].replies[0].text
+    first, second = (CompletedReply(text, "", (1,), "eos", stats()) for text in ("A", "B"))
+    two = replace(PLAIN, replies=(first, second), identical=2)
+    record = recorded(two, replace(SLOWER, replies=(first, second), identical=1), left_out=((0, EngineText("", "Too long.")),))
+    assert (record.prompt, record.plain.text, record.prompts) == ("Prompt 1", "A", 2)
+    assert record.rows[1].text == "1 of 2 identical"
+    assert verdict_on_drafters(record)[1].endswith("Prompts left out: 1. Too long.")
+
+
+def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(start: Start, places: Places, tmp_path: Path) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    dialog = compared(app)
+    shown = cells(dialog), dialog.headline.text(), dialog.verdict.text()
+    dialog.history_button.click()
+    history = dialog.history
+    assert history.list.item(0).text().startswith(f"lab/{second.name} 3.3× · identical\nWhich one?")
+    dialog.all_drafters.click()
+    dialog.prompt.setPlainText("And now?")
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.table is None and history.list.count() == 2
+    history.list.setCurrentRow(1)
+    assert dialog.table is not None and (cells(dialog), dialog.headline.text(), dialog.verdict.text()) == shown
+    assert dialog.prompt.toPlainText() == "Which one?" and not dialog.image_button.isEnabled() and dialog.use_button.isHidden()
+    (stored,) = [one for one in app.conductor.comparisons.records if isinstance(one, DraftersRecord)]
+    store = Store(None)
+    store.save_comparison(stored)
+    assert store.comparisons() == (stored,)
+    history._delete()
+    assert history.list.count() == 1
+
+
+@pytest.mark.parametrize("damage", [{"version": 2}, {"rows": []}, {"format": "else"}, {"rows": None}])
+def test_an_unreadable_record_is_left_out(damage: dict[str, Any]) -> None:
+    record = recorded(PLAIN, SLOWER)
+    assert read_comparison(json.loads(json.dumps(record.to_json()))) == record
+    assert read_comparison(record.to_json() | damage) is None
+
+
+def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: Places) -> None:
+    target, first, second = places
+    app = start()
+    loaded(app, LoadPair(target, first))
+    app.ask("One?")
+    dialog = dialog_with_drafters(app)
+    dialog.all_drafters.click()
+    assert dialog.several.isHidden(), "one prompt"
+    dialog.all_drafters.click()
+    app.ask("Two?")
+    dialog.all_drafters.click()
+    assert dialog.several.isVisible() and dialog.several.text() == "Last 2 prompts of this chat"
+    dialog.several.click()
+    assert not dialog.prompt.isEnabled() and dialog.run_button.isEnabled() and "last 2 prompts" in dialog.hint.text()
+    before = len(app.engine.requests)
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    asked = [[one.content for one in request.messages] for request in app.engine.requests[before:]]
+    assert asked == [["One?"], ["One?", "Fine.", "Two?"]] * 4
+    assert app.engine.loaded[-3:] == [(target, first), (target, second), (target, first)], "each drafter is loaded once"
+    assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
+    assert isinstance(dialog.record, DraftersRecord) and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
+    app.until(dialog.several.isVisible)
+    app.conductor.new_chat()
+    assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
+    dialog.prompt.clear()
+    assert not dialog.run_button.isEnabled(), "nothing to compare"
+
+
+def test_the_prompt_is_that_of_the_replies_below(start: Start, places: Places) -> None:
+    """The last prompt stayed above replies to another one."""
+    target, *drafters = places
+    app = start()
+    loaded(app, LoadPair(target, drafters[0]))
+    dialog = dialog_with_drafters(app)
+    requests = tuple(GenerationRequest((Message("user", text),)) for text in ("One?", "Two?"))
+    comparison = DrafterComparison(requests, ("One?", "Two?"), 1, PAIR, LoadPair(target, drafters[0]), tuple(drafters))
+    dialog.follow(comparison)
+    assert dialog.prompt.toPlainText() == "Two?"
+    plain, slower = (replace(one, replies=2 * one.replies) for one in (PLAIN, SLOWER))
+    for event in (DraftersCompared((plain, slower)), None):
+        comparison.accept(Delivery(event, 0.0))
+    comparison.changed.emit()
+    assert isinstance(dialog.record, DraftersRecord) and dialog.prompt.toPlainText() == dialog.record.prompt == "One?"

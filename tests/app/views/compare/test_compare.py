@@ -1,0 +1,334 @@
+"""The Compare window: prompts, results, history, and exports."""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.rendering.table_view import TableChunk
+from app.session.compare_run import ComparisonOptions
+from app.storage.comparison_record import ComparedMode, ComparisonRecord, verdict_on
+from app.storage.store import Store
+from app.text.plain_text import clean
+from app.views.compare.compare_view import CompareDialog
+from app.views.compare.comparison_card import HEIGHT, WIDTH, card
+from tests.app.chats import samplings, stats, texts
+from tests.app.conftest import PATIENCE_MS, Running, reply_views
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+
+
+def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: Start) -> None:
+    app = start()
+    assert not app.window.top_bar.compare.isEnabled()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: not app.conductor.busy)
+    assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
+    assert {request.seed for request in app.engine.requests[1:]} == {7}
+    assert dialog.headline.text() == "DFlash is 3.9× as fast"
+    assert dialog.verdict.text().startswith("Both replies are identical")
+    assert dialog.sides["plain"].stats.chip.text() == "Plain"
+    assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
+    assert dialog.run_button.text() == "Compare"
+    assert [cell.text() for cell in dialog.figures.cells["dflash"]] == ["512", "38 ms", "2", "6.0", "13"], (
+        "2 rounds and the first token"
+    )
+    dialog.close()
+    app.ask("And on")
+
+
+def test_a_comparison_can_be_exact(start: Start) -> None:
+    app = start()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: not app.conductor.busy)
+    dialog.exact.click()
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert [request.exact for request in app.engine.requests] == [False, False, False, True, True]
+
+
+def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    app.window.dialogs.find(CompareDialog).close()
+    app.until(lambda: not app.conductor.busy)
+    app.ask("And on")
+    assert shown_text(app) == "Fine."
+
+
+def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.window.dialogs.find(CompareDialog) is None
+    assert app.engine.unloaded
+
+
+def test_a_failed_comparison_shows_the_error(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.dialogs.find(CompareDialog).error.label.text() == "The memory ran out."
+    assert app.window.dialogs.find(CompareDialog).record is None
+    app.window.dialogs.find(CompareDialog).close()
+
+
+def compared(app: Running) -> CompareDialog:
+    """Ask a question and compare it."""
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
+
+
+def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> None:
+    app = start()
+    for prompt in ("One", "Two", "Three"):
+        app.ask(prompt)
+    second = reply_views(app.window.transcript)[1]
+    second.buttons.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    asked = app.engine.requests[-1]
+    assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
+    assert "The 2 messages before this prompt are included." in app.window.dialogs.find(CompareDialog).hint.text()
+    assert app.window.dialogs.find(CompareDialog).record.before == 2
+
+
+def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
+    app.ask("One")
+    first = reply_views(app.window.transcript)[0]
+    app.send("Two")
+    first.buttons.compare.click()
+    assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
+    app.conductor.stop()
+    app.until(lambda: not app.conductor.busy)
+
+
+def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(start: Start) -> None:
+    app = start()
+    app.ask("Before")
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
+    app.window.commands.compare_prompt.trigger()
+    dialog = app.window.dialogs.find(CompareDialog)
+    assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
+    dialog.prompt.setPlainText("Alone")
+    dialog.prompt.submitted.emit()
+    app.until(lambda: not app.conductor.busy)
+    asked = app.engine.requests[-1]
+    assert [message.content for message in asked.messages] == ["Be brief.", "Alone"] and asked.max_tokens == 33
+    assert len(app.conductor.chat.turns) == 1, "the chat is unchanged"
+
+
+def test_repeats_alternate_and_show_medians_with_ranges(start: Start) -> None:
+    rates = iter((100.0, 400.0, 500.0, 130.0, 110.0, 450.0))  # in the order of the runs
+    app = start(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
+    dialog = compared_with(app, repeats=3)
+    assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
+    assert dialog.record.repeats == 3
+    assert (dialog.record.plain.rate, dialog.record.dflash.rate) == (110.0, 450.0)
+    assert dialog.figures.cells["plain"][0].text() == "110  (100–130)"
+
+
+def compared_with(app: Running, repeats: int) -> CompareDialog:
+    app.ask("Hi")
+    app.conductor.compare_turns(app.conductor.chat.turns[-1:], ComparisonOptions(repeats))
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
+
+
+def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    dialog = compared(app)
+    dialog.close()
+    app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
+    app.window.commands.compare_prompt.trigger()
+    dialog = app.window.dialogs.find(CompareDialog)
+    dialog.history_button.click()
+    history = dialog.history
+    app.until(lambda: history.list.count() == 2)
+    history.pairs.setCurrentText("Another pair")
+    assert history.list.count() == 1
+    history.list.setCurrentRow(0)
+    assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9× as fast"
+    assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
+    qtbot.keyClick(history.list, Qt.Key.Key_Backspace)
+    app.until(lambda: len(app.conductor.comparisons.records) == 1)
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
+
+
+def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    dialog = compared(app)
+    asked = {"json": tmp_path / "figures", "png": tmp_path / "picture"}
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda parent, title, name, kinds: (str(asked[name.rsplit(".", 1)[1]]), kinds)
+    )
+    dialog.save_button.click()
+    app.until(lambda: (tmp_path / "figures.json").exists())
+    assert ComparisonRecord.from_json(json.loads((tmp_path / "figures.json").read_text())) == dialog.record
+    dialog.image_button.click()
+    app.until(lambda: (tmp_path / "picture.png").exists())
+    picture = QImage(str(tmp_path / "picture.png"))
+    assert (picture.width(), picture.height()) == (WIDTH, HEIGHT)
+    dialog.copy_button.click()
+    assert not QGuiApplication.clipboard().image().isNull()
+    asked["json"] = tmp_path / "nowhere" / "figures.json"
+    dialog.save_button.click()
+    app.until(lambda: "Can't write to" in dialog.status.text())
+
+
+def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    app.send("Now?")
+    assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
+    app.window.dialogs.find(CompareDialog).close()
+    app.until(lambda: not app.conductor.busy)
+
+
+def test_text_of_a_table_can_be_selected(start: Start) -> None:
+    table = "| a | b |\n|---|---|\n| cell | 2 |"
+    app = start(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
+    dialog = compared(app)
+    (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableChunk))
+    chunk.selectAll()
+    chunk.copy()
+    assert "cell" in QGuiApplication.clipboard().text()
+    assert chunk.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
+
+
+@pytest.mark.parametrize(
+    "prompt", ["a\0b \ud83d <b>x</b> '; DROP TABLE comparison; --", "\u202e\u05e9 e\u0301 " * 30, "x" * 1_000_000]
+)
+def test_any_prompt_is_compared_stored_and_drawn(start: Start, prompt: str) -> None:
+    app = start()
+    app.conductor.compare_prompt(prompt)
+    app.until(lambda: not app.conductor.busy)
+    dialog = app.window.dialogs.find(CompareDialog)
+    assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
+    assert not card(app.slipstream.theme, dialog.record).isNull()
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.prompt for one in app.conductor.comparisons.records] == [clean(prompt).strip()])
+
+
+# Records
+
+sides = st.builds(
+    ComparedMode,
+    texts,
+    texts,
+    st.sampled_from(["eos", "length", "stop_string"]),
+    stats,
+    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
+    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
+)
+records = st.builds(
+    ComparisonRecord,
+    texts, texts, texts, texts,
+    st.integers(0, 99), samplings, st.integers(0, 2**64 - 1), st.integers(1, 9999), st.booleans(), st.integers(1, 9),
+    sides, sides,
+    st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.integers(0, 999)), st.one_of(st.none(), st.floats(0, 10)),
+    st.sampled_from(["identical", "tie", "different"]),
+    texts.filter(bool), st.floats(0, 4e9),
+)  # fmt: skip
+
+
+@given(records)
+def test_a_record_survives_storage_unchanged(record: ComparisonRecord) -> None:
+    assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    store = Store(None)
+    store.save_comparison(record)
+    assert store.comparisons() == (record,)
+    store.delete_comparison(record.id)
+    assert store.comparisons() == ()
+    store.close()
+
+
+@given(records, st.data())
+def test_a_field_of_another_type_does_not_hide_the_record(record: ComparisonRecord, data: st.DataObject) -> None:
+    stored = json.loads(json.dumps(record.to_json()))
+    spot = data.draw(st.sampled_from([stored, stored["plain"], stored["dflash"]["stats"], stored["sampling"]]))
+    key = data.draw(st.sampled_from(sorted(spot.keys() - {"format", "version", "plain", "dflash"})))
+    spot[key] = data.draw(st.sampled_from([None, -1, True, "x", [], {}, [{}], 10**400]))
+    read = ComparisonRecord.from_json(stored)
+    assert read is not None
+    assert read.dflash.text == record.dflash.text and (key == "pair" or read.pair == record.pair)
+    assert verdict_on(read) and ComparisonRecord.from_json(json.loads(json.dumps(read.to_json()))) == read
+
+
+@given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=5)), lambda inner: st.dictionaries(
+    st.sampled_from(["format", "version", "plain", "dflash", "verdict", "stats"]), inner), max_leaves=6))  # fmt: skip
+def test_invalid_records_are_read_as_none(data: object) -> None:
+    assert ComparisonRecord.from_json(data) is None
+
+
+@pytest.mark.parametrize("verdict", ["identical", "tie", "different"])
+def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
+    """The margin stays empty."""
+    app = start()
+    long = replace(
+        compared(app).record,
+        pair="A pair with a very long name " * 8,
+        prompt="\u05e9\u05dc\u05d5\u05dd word " * 400,
+        verdict=verdict,
+        first_difference=123_456,
+        margin=0.000123,
+        seed=2**64 - 1,
+        ratio=0.01,
+        repeats=9,
+    )
+    image = card(app.slipstream.theme, long)
+    ground = image.pixel(WIDTH - 5, 5)
+    edge = [image.pixel(x, y) for x in range(WIDTH - 40, WIDTH, 4) for y in range(0, HEIGHT, 3)]
+    edge += [image.pixel(x, HEIGHT - 10) for x in range(60, WIDTH, 5)]
+    assert set(edge) == {ground}
+
+
+def test_the_result_is_above_the_replies_and_explains_itself(start: Start) -> None:
+    """Short replies leave room at the end of the window, not in the middle."""
+    app = start()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: not app.conductor.busy and dialog.figures.height() > 0)
+    shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides["plain"])
+    tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
+    assert tops == sorted(tops)
+    assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.exact.text()
+
+
+def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(start: Start) -> None:
+    app = start()
+    app.window.dialogs.show_compare()
+    dialog = app.window.dialogs.find(CompareDialog)
+    app.until(lambda: dialog.isVisible() and dialog.exact.height() > 0)
+    assert dialog.prompt.document().documentMargin() >= 8
+    centers = {control.geometry().center().y() for control in (dialog.repeats, dialog.run_button)}
+    assert max(centers) - min(centers) <= 1

@@ -1,0 +1,217 @@
+"""Compare marks where two replies part: in the text, in words, and within sight."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import given
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QTextCharFormat
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdit
+
+from app.storage.comparison_record import MAX_MARKED, ComparedMode, ComparisonRecord, difference_between
+from app.views.compare.compare_side import CompareSide
+from app.views.compare.compare_view import CompareDialog
+from mlx_engine.contract.events import CompareResult, Event
+from mlx_engine.contract.requests import CompareRequest
+from tests.app.chats import texts
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer, stats
+
+Start = Callable[..., Running]
+BEFORE = "\n\n".join(f"Paragraph {number} says the same in both." for number in range(40))
+
+
+class PartingEngine(ScriptedEngine):
+    """Its two replies are not alike."""
+
+    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
+        for event in super().compare(request, cancel):
+            if isinstance(event, CompareResult):
+                event = replace(event, first_difference=14, margin=0.25, verdict="different")
+            yield event
+
+
+def opened(app: Running) -> CompareDialog:
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
+
+
+def marked(side: CompareSide) -> list[tuple[str, QTextCharFormat]]:
+    """What is marked in a column, and how."""
+    found = []
+    for view in (*side.findChildren(QTextEdit), *side.findChildren(QPlainTextEdit)):
+        for one in view.extraSelections():
+            found.append((one.cursor.selectedText(), QTextCharFormat(one.format)))
+    return found
+
+
+def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[str, str] = ("", "")) -> ComparisonRecord:
+    sides = {
+        "plain": replace(record.plain, text=plain, thinking=thinking[0]),
+        "dflash": replace(record.dflash, text=dflash, thinking=thinking[1]),
+    }
+    return replace(record, **sides, first_difference=14, margin=0.25, verdict="different")  # type: ignore[arg-type]
+
+
+def in_view(side: CompareSide) -> bool:
+    rect, view = side.blocks.difference_rect, side._scroll.viewport()
+    return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
+
+
+def laid_out(side: CompareSide) -> bool:
+    """Return whether the layout is final: the content is at least as high as the text."""
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+    return side._content.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
+
+
+def test_the_first_difference_is_underlined_described_and_in_view(start: Start) -> None:
+    ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
+    texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
+    engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
+    app = start(engine)
+    dialog = opened(app)
+    assert "differ starting at token 15" in dialog.verdict.text()
+    for mode, text, word in (("plain", ",", "nine,"), ("dflash", "ty,", "ninety,")):
+        side = dialog.sides[mode]  # type: ignore[index]
+        ((shown, form),) = marked(side)
+        assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
+        assert form.background().color() != form.foreground().color()
+        go = side.difference_button
+        assert go.isVisible() and f"“{word}”" in go.text() and word in go.accessibleName()
+        app.until(partial(in_view, side))
+        side._scroll.verticalScrollBar().setValue(0)
+        assert not in_view(side)
+        side.difference_button.click()
+        assert in_view(side)
+
+
+def test_an_earlier_comparison_opens_at_its_difference(start: Start) -> None:
+    app = start()
+    dialog = opened(app)
+    record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
+    for _ in range(2):  # the second time it replaces itself
+        dialog.show_record(record)
+        app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
+        for side in dialog.sides.values():
+            bar = side._scroll.verticalScrollBar()
+            assert in_view(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
+    dialog.resize(dialog.width() - 150, dialog.height())
+    app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
+    side = dialog.sides["plain"]
+    side._scroll.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
+    dialog.resize(dialog.width() + 150, dialog.height())
+    app.until(lambda: laid_out(side))
+    assert not in_view(side), "the user has scrolled away"
+    dialog.run_button.click()
+    assert side._scroll.following
+
+
+def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) -> None:
+    app = start(PartingEngine([answer("Hi."), answer("One.", "plain"), answer("Two.")]))
+    dialog = opened(app)
+    assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides.values())
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and dialog.record is not None)
+    assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides.values())
+
+
+def test_a_reply_that_ends_early_says_so(start: Start) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
+    plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
+    assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
+    assert dflash.difference_button.text() == "Ends here; the other reply continues"
+
+
+@pytest.mark.parametrize(
+    "plain, dflash, quoted",
+    [
+        ("Nine or  ten.", "Nine or ten.", None),
+        ("Nine.\n\nTen.", "Nine.\nTen.", None),
+        ("Nine. ", "Nine.", None),
+        ("Nine" + " " * 60 + "or ten.", "Nine or ten.", None),
+        ("Nineteen", "Nine teen", ("“Nineteen”", "“Nine teen”")),
+        ("Nine \n", "Nine ten", ("Ends here", "“ten”")),
+        ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
+    ],
+)
+def test_no_words_are_quoted_if_only_spaces_differ(start: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, plain, dflash))
+    shown = [dialog.sides[mode].difference_button.text() for mode in ("plain", "dflash")]  # type: ignore[index]
+    if quoted is None:
+        assert shown == ["Spaces or line breaks differ from here on"] * 2
+    else:
+        assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
+
+
+def test_thinking_that_ends_early_is_shown_at_its_end(start: Start) -> None:
+    app = start()
+    dialog = opened(app)
+    dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
+    side = dialog.sides["plain"]
+    assert side.difference_button.text() == "Thinking ends here; the other reply continues" and marked(side) == []
+
+    def end_in_view() -> bool:
+        body, view = side.thinking.body, side._scroll.viewport()
+        return (
+            laid_out(side) and body.height() > view.height() and 0 < body.mapTo(view, QPoint(0, body.height())).y() < view.height()
+        )
+
+    app.until(end_in_view)
+    bar = side._scroll.verticalScrollBar()
+    assert 0 < bar.value() < bar.maximum() - 100
+    bar.setValue(0)
+    side.difference_button.click()
+    assert end_in_view()
+
+
+def test_thinking_with_a_difference_opens(start: Start) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
+    side = dialog.sides["plain"]
+    assert side.thinking.is_open and [text for text, _ in marked(side)] == ["one,"]
+
+
+@pytest.mark.parametrize(
+    "plain, dflash, wanted",
+    [
+        ("```python\nx = 1\ny = 2\n```\n", "```python\nx = 1\ny = 3\n```\n", "2"),
+        ("| a | b |\n|---|---|\n| c | d |\n", "| a | b |\n|---|---|\n| c | e |\n", "d"),
+        ("Some **bold** word", "Some **brave** word", "old"),
+        ("Für 𝔸𝔹 gilt es.", "Für 𝔸𝔹 giltig.", "es."),
+        ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one character, so its line is marked
+        ("One *two* three.", "One **two** three.", None),
+    ],
+)
+def test_the_mark_works_in_every_kind_of_block(start: Start, plain: str, dflash: str, wanted: str | None) -> None:
+    app = start()
+    dialog = opened(app)
+    dialog.show_record(forged(dialog.record, plain, dflash))
+    side = dialog.sides["plain"]
+    app.until(lambda: bool(marked(side)))  # rows of a table are built after its layout
+    assert side.blocks.difference_rect is not None
+    assert wanted is None or wanted in marked(side)[0][0]
+
+
+@given(same=texts, one=texts, other=texts)
+def test_the_first_difference_is_found_and_the_mark_is_within_the_text(same: str, one: str, other: str) -> None:
+    ones = ComparedMode(same + one, "", "eos", stats())
+    others = ComparedMode(same + other, "", "eos", stats())
+    found = difference_between(ones, others)
+    if ones.text == others.text:
+        assert found is None
+        return
+    assert found is not None and found.channel == "answer" and found.at >= len(same)
+    assert ones.text[: found.at] == others.text[: found.at]
+    assert ones.text[found.at : found.at + 1] != others.text[found.at : found.at + 1]
+    for text in (ones.text, others.text):
+        first, last = found.span(text)
+        assert found.words(text) == " ".join(found.words(text).split()) and len(found.words(text)) <= 2 * MAX_MARKED
+        assert first == found.at and (first < last <= len(text) if found.at < len(text) else first == last)

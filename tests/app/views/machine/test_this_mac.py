@@ -1,0 +1,142 @@
+"""The page about this machine: measured on the engine's thread, interrupted by a reply."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.storage.wording import size
+from app.views.machine import this_mac
+from app.views.machine.this_mac import ThisMacDialog, about
+from mlx_engine.cli import doctor
+from mlx_engine.cli.bench import roofline_table
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial, Roofline
+from mlx_engine.models.fit import gigabytes
+from tests.app.conftest import Running
+from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
+
+
+def opened(running: Running) -> ThisMacDialog:
+    running.window.commands.this_mac.trigger()
+    page = running.window.dialogs.find(ThisMacDialog)
+    assert page is not None
+    return page
+
+
+def test_the_page_measures_once_and_again_on_request(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
+    assert threading.get_ident() not in engine.threads
+    assert page.chip.text() == "Some Chip"
+    assert (page.memory.figure.text(), page.compute.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
+    assert "61 tokens per second" in page.ceiling.text()
+    assert {name: row.bar.fraction for name, row in page.phases.items()} == {
+        phase.name: ROOFLINE.reached(phase) for phase in ROOFLINE.phases
+    }
+    assert page.phases["plain"].text.text() == "89% of the memory limit · 1 token in 18.4 ms"
+    assert "of the compute limit" in page.phases["prefill"].text.text()
+    page.again.click()
+    running.until(lambda: not running.conductor.roofline_job.running)
+    page.close()
+    assert opened(running) is not page
+    assert engine.measured == [False, True], "a known result is shown, not measured again"
+
+
+def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    engine.measure_gate = threading.Event()  # never opens
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(engine.measured))
+    assert page.bar.isVisible() and not page.again.isEnabled()
+    running.ask("Hello?")
+    assert running.reply.text() if hasattr(running.reply, "text") else running.conductor.chat.turns[-1].reply.answer
+    running.until(lambda: not running.conductor.roofline_job.running)
+    assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
+
+
+def test_closing_the_page_stops_the_measurement(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    engine.measure_gate = threading.Event()
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(engine.measured))
+    page.close()
+    running.until(lambda: not running.conductor.roofline_job.running)
+    assert running.conductor.roofline_job.found is None
+
+
+def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine()
+
+    def fail(cancel: threading.Event, again: bool) -> None:
+        raise UserError("scripted", "No.")
+
+    monkeypatch.setattr(engine, "roofline", fail)
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(running.conductor.roofline_job.error))
+    assert page.error.label.text() == "No." and page.error.isVisible()
+    running.ask("Hello?")
+
+
+def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(start: Callable[..., Running]) -> None:
+    running = start()
+    running.conductor.roofline_job.found = None
+    page = opened(running)
+    running.until(lambda: not running.conductor.roofline_job.running)
+    pictures = []
+    for appearance in ("light", "dark"):
+        running.slipstream.theme.set_appearance(appearance)  # type: ignore[arg-type]
+        pictures.append(page.chart.grab().toImage())
+    assert pictures[0] != pictures[1]
+    running.conductor.roofline_job.forget()
+    assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
+
+
+def test_texts_of_figures() -> None:
+    assert this_mac.rate(88.8e9) == "89 GFLOP/s"
+    slow = replace(FACTS, device="CPU", blas="wheel")
+    assert "reference BLAS" in this_mac.about(slow) and "BLAS" not in this_mac.about(FACTS)
+    assert this_mac.remark(ROOFLINE) == ""
+    fast = replace(ROOFLINE.phases[1], seconds=0.001)
+    assert "processor cache" in this_mac.remark(Roofline(FACTS, (fast,)))
+    assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""
+
+
+def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Running]) -> None:
+    saving = (KernelSaving(256, -0.01, 0.002), KernelSaving(6144, 0.05, 0.002))
+    trials = (
+        KernelTrial("verify_attention", reason("5.0% less time per token in long contexts"), (6144,), saving),
+        KernelTrial("block_verify", reason("not faster")),
+    )
+    engine = ScriptedEngine(pair=replace(PAIR, kernels=KernelsSelected(trials, (256, 6144), 2500, saved=True)))
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
+    assert page.kernels.text().splitlines() == [
+        "Metal kernels",
+        "verify_attention: on · 5.0% less time per token in long contexts",
+        "block_verify: off · not faster",
+        "Long-context kernels are used at 2,500 tokens and above.",
+    ]
+    engine.trials = trials[1:]
+    page.test_kernels.click()
+    running.until(lambda: engine.proofs == [0] and not running.conductor.roofline_job.running)
+    assert page.kernels.text().splitlines() == ["Metal kernels", "block_verify: off · not faster"]
+    assert page.state.text().startswith("Measured")
+
+
+@pytest.mark.parametrize(("installed", "shown"), [(8 << 30, "8 GB"), (16 << 30, "16 GB"), (int(23.5 * 2**30), "24 GB")])
+def test_installed_memory_is_the_same_everywhere(installed: int, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted as About This Mac does; other sizes are decimal, as in the Finder."""
+    monkeypatch.setattr(doctor, "total_memory", lambda: installed)
+    assert doctor._memory().detail == shown
+    facts = replace(FACTS, memory_bytes=installed)
+    assert f"{shown} of memory, " in about(facts)
+    assert f", {shown}, " in roofline_table(Roofline(facts, ()))
+    assert size(16e9) == "16.0 GB" and gigabytes(16e9) == "16.0 GB"

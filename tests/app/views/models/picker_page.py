@@ -1,0 +1,34 @@
+"""Helpers for tests of the picker."""
+
+from collections.abc import Callable
+
+from app.session.model_list import Candidate
+from app.views.models.picker_dialog import PickerDialog
+from mlx_engine.models.library.pair import Pair
+from tests.app.conftest import Running
+
+PAIR = Pair("owner/target", "owner/drafter")
+Start = Callable[..., Running]
+
+
+def opened(app: Running) -> None:
+    """Open the picker and wait until its pairs are listed."""
+    app.window.dialogs.show_models()
+    app.until(lambda: bool(app.window.picker.rows))
+
+
+def look_at(app: Running, id: str) -> Candidate:
+    picker = app.window.picker
+    picker.select(id)
+    assert picker.current is not None and picker.current.id == id
+    return picker.current
+
+
+def state(app: Running) -> str:
+    picker = app.window.picker
+    return picker.state(picker.current) if picker.current else ""
+
+
+def card(app: Running):  # type: ignore[no-untyped-def]
+    assert app.window.dialogs.find(PickerDialog) is not None
+    return app.window.dialogs.find(PickerDialog).card

@@ -1,0 +1,113 @@
+"""The form for a connection: the address as it is understood, advanced fields, and where secrets are kept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from keyring.backends.fail import Keyring as NoKeychain
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.views.models.connection_form import ConnectionForm
+from app.views.models.model_settings import ModelSettings
+from app.views.models.picker_dialog import PickerDialog
+from app.views.server.server_dialog import ServerDialog
+from app.views.tools.server_form import ServerForm
+from mlx_engine.contract import secrets
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.secrets import is_reference
+from mlx_engine.remote.saved_endpoints import SavedConnection
+from tests.app.conftest import Running
+from tests.app.views.models.picker_page import Start, look_at, opened
+from tests.keychain import Keychain, keychain
+from tests.mlx_engine.remote.replay import recorded, replaying
+
+
+@pytest.fixture(params=[True, False], ids=["keychain", "no keychain"])
+def has_keychain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    monkeypatch.setattr(secrets, "_unsaved", {})
+    with keychain(Keychain() if request.param else NoKeychain()):
+        yield request.param
+
+
+def form_for(app: Running, saved: SavedConnection | None = None) -> ConnectionForm:
+    opened(app)
+    picker = app.window.dialogs.find(PickerDialog)
+    assert picker is not None
+    if saved is None:
+        picker.server.trigger()
+    else:
+        app.window.picker.connections.put(saved)
+        look_at(app, f"connection:{saved.name}")
+        picker.connection.edit.click()
+    (form,) = [form for form in picker.findChildren(ConnectionForm) if form.isVisible()]
+    return form
+
+
+def claims(*widgets: object) -> list[str]:
+    """Return the shown texts about where secrets are kept."""
+    labels = [label for widget in widgets for label in widget.findChildren(QLabel)]  # type: ignore[attr-defined]
+    return [label.text() for label in labels if "keychain" in label.text() and not label.isHidden()]
+
+
+def test_an_address_without_a_scheme_is_completed_and_shown(start: Start) -> None:
+    app = start(loaded=False)
+    with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
+        form = form_for(app)
+        assert form.understood.text() == "Your messages are sent to this server."
+        form.url.setText(server.url.removeprefix("http://") + "/v1/chat/completions ")
+        assert form.understood.text() == f"Your messages are sent to {server.url}/v1."
+        form.test.click()
+        app.until(form.test.isEnabled)
+        assert form.verdict.text() == "The connection works."
+        form.save.click()
+    assert app.window.picker.connections.saved[0].connection.url == f"{server.url}/v1"
+
+
+def test_an_address_that_is_no_address_is_not_completed(start: Start) -> None:
+    form = form_for(start(loaded=False))
+    for text in ("ftp://host", "a b", "http://"):
+        form.url.setText(text)
+        assert form.understood.text() == "Your messages are sent to this server."
+
+
+def test_rare_fields_are_under_advanced(start: Start) -> None:
+    app = start(loaded=False)
+    form = form_for(app)
+    rare = form.plain_url, form.headers, form.ca_file, form.timeout
+    assert not any(field.isVisible() for field in rare) and form.url.isVisible() and form.focusWidget() is form.url
+    QApplication.sendPostedEvents()
+    height = form.height()
+    assert height == form.sizeHint().height(), "no empty space"
+    form.advanced.click()
+    assert all(field.isVisible() for field in rare) and form.height() > height
+    form.url.setText("localhost:1")
+    form.headers.setPlainText("no colon")
+    form.advanced.click()
+    assert not form.headers.isVisible()
+    form.save.click()
+    assert form.headers.isVisible() and "needs a name" in form.verdict.text(), "a mistake in a hidden field is shown"
+    form.close()
+    again = form_for(app, SavedConnection("Lab", RemoteConnection("http://localhost", headers=(("X-Team", "blue"),))))
+    assert again.headers.isVisible() and again.focusWidget() is again.url
+
+
+def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain: bool, tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    form = form_for(app)
+    form.advanced.click()
+    server = ServerForm(app.window.theme, app.conductor.tools, None, app.window)
+    models = ModelSettings(app.window.theme, app.window.picker)
+    app.window.dialogs.show_server()
+    local = app.window.dialogs.find(ServerDialog)
+    found = claims(form, server, models, local)
+    assert len(found) == 6
+    assert all(("no keychain" in text) != has_keychain for text in map(str.lower, found)), found
+    form.url.setText("localhost:1")
+    form.key.setText("sk-1")
+    form.save.click()
+    connections = app.window.picker.connections
+    app.until(lambda: bool(connections.saved) and is_reference(connections.saved[0].connection.key))
+    picker = app.window.dialogs.find(PickerDialog)
+    assert picker is not None
+    kept = "Stored in the keychain." if has_keychain else "Kept only until you quit, because no keychain is available."
+    app.until(lambda: picker.connection.facts.shown.get("Key") == kept)

@@ -1,0 +1,63 @@
+"""Custom pairs: what Check says, and the list after one is added."""
+
+from pathlib import Path
+
+import pytest
+
+from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
+from tests.app.conftest import Running
+from tests.app.views.models.picker_page import Start, card, opened
+from tests.hub.repos import target_files
+from tests.hub.server import LocalHub
+
+
+def custom_pair(app: Running) -> CustomPairDialog:
+    """Open the dialog for a custom pair."""
+    picker = app.window.dialogs.find(PickerDialog)
+    assert picker is not None
+    picker.custom.trigger()
+    dialog = picker.findChild(CustomPairDialog)
+    assert dialog is not None
+    return dialog
+
+
+@pytest.mark.parametrize("place", ["hub", "folder"])
+def test_a_model_that_can_not_chat_says_so_before_it_is_used(start: Start, hub: LocalHub, tmp_path: Path, place: str) -> None:
+    files = target_files(100_000) | {"tokenizer_config.json": b"{}"}
+    hub.repo("owner/base", files)
+    (tmp_path / "base").mkdir()
+    for name in ("config.json", "tokenizer_config.json", "model-00001-of-00001.safetensors"):
+        (tmp_path / "base" / name).write_bytes(files[name])
+    app = start()
+    opened(app)
+    dialog, picker = custom_pair(app), app.window.picker
+    dialog.target.setText("owner/base" if place == "hub" else str(tmp_path / "base"))
+    dialog.go.click()
+    app.until(lambda: dialog.go.text() == "Add")
+    verdict = dialog.verdict.text()
+    assert verdict.startswith("This model has no chat template, so it can't chat. It can only continue text")
+    dialog.go.click()
+    app.until(lambda: picker.current is not None and picker.current.name == "base")
+    assert card(app).problem.isVisible() and card(app).problem.text() == verdict
+    (tmp_path / "base/chat_template.jinja").write_text("{{ messages }}")
+    answers: list[tuple[str, str]] = []
+    picker.check(str(tmp_path / "base"), "", lambda *found: answers.append(found))
+    app.until(lambda: answers == [("", "")])
+
+
+def test_the_search_field_shows_the_search_after_a_pair_was_added(start: Start, hub: LocalHub) -> None:
+    hub.repo("owner/smollm", target_files(100_000))
+    app = start()
+    opened(app)
+    picker = app.window.dialogs.find(PickerDialog)
+    assert picker is not None
+    picker.filters.button(4).click()
+    picker.search.setText("smollm")
+    assert picker.empty.text() == "No pairs match “smollm”. Choose Add ▸ Custom Pair to add one from the hub."
+    dialog = custom_pair(app)
+    dialog.target.setText("owner/smollm")
+    dialog.go.click()
+    app.until(lambda: dialog.go.text() == "Add")
+    dialog.go.click()
+    app.until(lambda: app.window.picker.selected.startswith("own:"))
+    assert len(app.window.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0

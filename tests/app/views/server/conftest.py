@@ -1,0 +1,74 @@
+"""The app with its local server, and a client of it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.session.local_server import LocalServer
+from app.views.server.server_dialog import ServerDialog
+from mlx_engine.contract.events import Event
+from tests.app.conftest import Running
+from tests.app.scripted_engine import commit, done
+from tests.keychain import keychain
+
+Start = Callable[..., Running]
+CHAT = "/v1/chat/completions"
+HI: dict[str, Any] = {"messages": [{"role": "user", "content": "A secret question"}]}
+
+
+@pytest.fixture(autouse=True)
+def places(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A keychain in memory, and the app's level of the log."""
+    caplog.set_level(logging.INFO, "mlx_engine.api_server")
+    with keychain():
+        yield
+
+
+def page_of(app: Running) -> ServerDialog:
+    app.window.commands.local_server.trigger()
+    page = app.window.dialogs.find(ServerDialog)
+    assert page is not None
+    return page
+
+
+def turn_on(app: Running) -> LocalServer:
+    """Start the server, on a free port."""
+    app.window.preferences.server_port = 0
+    app.window.server.set_on(True)
+    app.until(lambda: bool(app.window.server.url))
+    return app.window.server
+
+
+def client(server: LocalServer, name: str = "agent") -> httpx2.Client:
+    headers = {"authorization": f"Bearer {server.key}", "user-agent": f"{name}/1.0"}
+    return httpx2.Client(base_url=server.url, headers=headers, timeout=120, trust_env=False)
+
+
+def post(server: LocalServer, name: str = "agent", **body: Any) -> httpx2.Response:
+    with client(server, name) as one:
+        return one.post(CHAT, json={**HI, **body})
+
+
+def words(until: threading.Event) -> Iterator[Event]:
+    """The script of a reply that grows until an event is set."""
+    while not until.is_set():
+        yield commit("word ")
+        time.sleep(0.002)
+    yield done()
+
+
+class Asking:
+    """A program that waits for a reply on a thread of its own."""
+
+    def __init__(self, server: LocalServer, name: str = "agent", **body: Any) -> None:
+        self.response: httpx2.Response | None = None
+        self.thread = threading.Thread(target=self._ask, args=(server, name), kwargs=body)
+        self.thread.start()
+
+    def _ask(self, server: LocalServer, name: str, **body: Any) -> None:
+        self.response = post(server, name, **body)

@@ -1,0 +1,119 @@
+"""Prompts saved on disk: settings, their pane, private chats, and deleted chats."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import UnionType
+
+import pytest
+
+from app.views.chat.chat_settings import ChatSettingsDialog
+from app.views.settings import saved_prompts
+from app.views.settings.saved_prompts import SavedPromptsRows
+from app.views.settings.settings_dialog import SettingsDialog
+from mlx_engine.contract.events import PromptsSaved
+from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
+from mlx_engine.prefix.part_store import default_folder
+from tests.app.conftest import Running
+
+Start = Callable[..., Running]
+
+
+def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """Return a list that receives the requests of a kind that the window makes from now on."""
+    seen: list[Request] = []
+    submit = app.conductor.engine.submit
+
+    def note(request: Request, receive: Callable) -> object:
+        if isinstance(request, kind):
+            seen.append(request)
+        return submit(request, receive)
+
+    monkeypatch.setattr(app.conductor.engine, "submit", note)
+    return seen
+
+
+def test_the_settings_reach_the_engine(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    preferences, prompts = app.window.preferences, app.window.saved_prompts
+    asked = sent(app, SavePrompts | ForgetPrompts, monkeypatch)
+    preferences.prompt_space = "5"
+    prompts.move(tmp_path)
+    prompts.move(tmp_path / "Slipstream prompts")
+    preferences.save_prompts = False
+    preferences.save_prompts = False
+    quota = 5 * 10**9
+    assert asked == [
+        SavePrompts(default_folder(), quota),
+        ForgetPrompts(),  # a folder that is no longer used is emptied
+        SavePrompts(tmp_path / "Slipstream prompts", quota),
+        ForgetPrompts(),
+        SavePrompts(None, quota),
+    ]
+
+
+def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.dialogs.show_settings("privacy")
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None
+    form = dialog.findChild(SavedPromptsRows)
+    assert form.used.text() == "Prompts aren't saved." and not form.clear.isEnabled()
+    app.window.saved_prompts.found = PromptsSaved(quota=10**10)
+    app.window.saved_prompts.changed.emit()
+    assert form.used.text() == "Nothing saved yet" and not form.clear.isEnabled()
+    app.window.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
+    app.window.saved_prompts.changed.emit()
+    assert " ".join(form.used.text().split()) == "1.2 GB of 10.0 GB used"
+    assert form.spared.text() == "12,000 tokens were read from disk instead of computed."
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    monkeypatch.setattr(saved_prompts, "confirm", lambda *given: True)
+    form.clear.click()
+    assert asked == [ForgetPrompts(None)]
+
+
+def test_deleting_a_chat_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.saved_prompts.apply()
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    app.conductor.library.removed.emit(["one", "two"])
+    assert asked == [ForgetPrompts(("one", "two"))]
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_replies_name_their_chat_and_whether_it_is_private(start: Start, private: bool) -> None:
+    app = start()
+    app.window.dialogs.show_chat_settings()
+    dialog = app.window.dialogs.find(ChatSettingsDialog)
+    assert dialog is not None
+    dialog.form.private.setChecked(private)
+    app.ask("Hi")
+    assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.conductor.chat.id, private)
+
+
+def test_a_chat_that_becomes_private_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.ask("Hi")
+    asked = sent(app, ForgetPrompts, monkeypatch)
+    conductor = app.conductor
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    conductor.save_settings()
+    assert asked == [ForgetPrompts((conductor.chat.id,))]
+
+
+def test_the_engine_hears_which_chats_may_have_saved_prompts(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """At launch, and when another folder is used: earlier deletions may have failed."""
+    app = start()
+    app.ask("Hi")
+    kept, conductor = app.conductor.chat.id, app.conductor
+    app.window.saved_prompts.apply()
+    asked = sent(app, SavePrompts | KeepPrompts, monkeypatch)
+    conductor.library.loaded.emit("")
+    app.window.saved_prompts.move(tmp_path)
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    conductor.save_settings()
+    app.window.preferences.prompt_space = "5"
+    app.window.preferences.save_prompts = False
+    ids = [set(request.chats) for request in asked if isinstance(request, KeepPrompts)]
+    assert [kept in each for each in ids] == [True, True, False]
+    assert [type(request) for request in asked] == [KeepPrompts, SavePrompts, KeepPrompts, SavePrompts, KeepPrompts, SavePrompts]

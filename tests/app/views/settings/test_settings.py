@@ -1,0 +1,270 @@
+"""Settings: the table, the Settings window, and their effect on every screen."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSlider,
+    QStyle,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.rendering.code_view import CodeView
+from app.session.preferences import SETTINGS, Preferences
+from app.storage.settings import ChatSettings
+from app.text.language import VARIABLE, use
+from app.views.settings.settings_dialog import SettingsDialog, pane_names
+from app.widgets.colors import DARK_CONTRAST
+from app.widgets.controls import ElidedButton, IconButton, Switch
+from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
+from mlx_engine.mcp.config import ServerConfig
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Iterator[Theme]:
+    theme = Theme(qapp)
+    yield theme
+    theme.set_appearance("system")
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+    theme.deleteLater()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+def test_settings_take_effect_at_once_and_after_a_restart(theme: Theme, settings: QSettings, qapp: QApplication) -> None:
+    preferences = Preferences(theme, settings)
+    preferences.appearance = "dark"
+    preferences.contrast = "high"
+    preferences.text_size = 18
+    preferences.reduce_motion = True
+    assert theme.colors is DARK_CONTRAST and theme.text_pixels == 18 and not theme.animates
+    settings.sync()
+    again = Theme(qapp)
+    read = Preferences(again, QSettings(settings.fileName(), QSettings.Format.IniFormat))
+    assert (read.appearance, read.contrast, read.text_size, read.reduce_motion) == ("dark", "high", 18, True)
+    assert again.colors is DARK_CONTRAST
+
+
+@pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "9" * 5000, "15.5", "٣"])
+def test_invalid_values_in_the_settings_file_become_defaults(theme: Theme, settings: QSettings, size: str) -> None:
+    settings.setValue("appearance", "purple")
+    settings.setValue("contrast", "7")
+    settings.setValue("text_size", size)
+    preferences = Preferences(theme, settings)
+    assert preferences.appearance == "system" and preferences.contrast == "system"
+    assert TEXT_SIZES[0] <= preferences.text_size <= TEXT_SIZES[-1]
+
+
+def test_text_size_stays_within_its_range(theme: Theme, settings: QSettings) -> None:
+    preferences = Preferences(theme, settings)
+    for _ in range(20):
+        preferences.larger_text()
+    assert theme.text_pixels == TEXT_SIZES[-1]
+    for _ in range(20):
+        preferences.smaller_text()
+    assert theme.text_pixels == TEXT_SIZES[0]
+    preferences.reset_text_size()
+    assert theme.text_pixels == DEFAULT_TEXT_SIZE
+
+
+def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Some words.\n\n```python\nprint(1)\n```")]))
+    app.ask("Go")
+    window = app.window
+    window.dialogs.show_settings()
+
+    def sizes() -> dict[str, int]:
+        return {
+            "name": window.top_bar.name.font().pixelSize(),
+            "switch": window.top_bar.dflash.font().pixelSize(),
+            "field": window.composer.field.font().pixelSize(),
+            "chip": app.reply.stats.chip.font().pixelSize(),
+            "text": app.reply.blocks.entries[0].view.document().defaultFont().pixelSize(),
+            "code": app.reply.blocks.findChildren(CodeView)[0].findChild(type(window.composer.field).__mro__[1]).font().pixelSize(),
+            "row": window.sidebar.list.sizeHintForIndex(window.sidebar.list.model().index(0, 0)).height(),
+        }
+
+    before, height = sizes(), app.reply.height()
+    window.preferences.text_size = 24
+    app.until(lambda: app.reply.height() > height)
+    after = sizes()
+    for name in before:
+        assert 1.4 <= after[name] / before[name] <= 1.8, (name, before[name], after[name])
+
+
+def test_all_text_has_the_size_that_was_set_before_the_window_is_shown(start: Start) -> None:
+    app = start(loaded=False)
+    app.slipstream.theme.set_text_size(24)
+    app.load()
+    sized = [widget for widget in app.window.findChildren(QWidget) if widget.property("text_share") is not None]
+    wrong = [one.accessibleName() for one in sized if one.font().pixelSize() != round(24 * one.property("text_share"))]
+    assert sized and wrong == []
+
+
+def test_dialogs_are_not_larger_than_the_window(start: Start) -> None:
+    app = start(loaded=False)
+    app.slipstream.theme.set_text_size(30)
+    app.window.resize(700, 500)
+    app.load()
+    dialogs = app.window.dialogs
+    for show in (dialogs.show_report, dialogs.show_about, dialogs.show_this_mac, dialogs.show_chat_settings):
+        show()
+    for dialog in app.window.findChildren(QDialog):
+        assert dialog.width() <= 840 and dialog.height() <= 600, type(dialog).__name__
+
+
+def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
+    app = start()
+    dialog = SettingsDialog(app.slipstream.theme, app.window.preferences, {})
+    app.window.preferences.appearance = "dark"
+    app.window.preferences.larger_text()
+    appearance, contrast = dialog.fields["appearance"], dialog.fields["contrast"]
+    assert isinstance(appearance, QComboBox) and isinstance(contrast, QComboBox)
+    assert appearance.currentText() == "Dark" and dialog.size_label.text() == "107%"
+    contrast.setCurrentIndex(2)
+    contrast.activated.emit(2)
+    assert app.slipstream.theme.colors == DARK_CONTRAST
+    menus = app.window.commands.appearance, app.window.commands.contrast
+    assert [action.text() for menu in menus for action in menu.actions() if action.isChecked()] == ["Dark", "High"]
+    dialog.deleteLater()
+
+
+def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettings) -> None:
+    preferences = Preferences(theme, settings)
+    dialog = SettingsDialog(theme, preferences, {})
+    shown = [setting for setting in SETTINGS if setting.pane]
+    assert set(dialog.fields) == {setting.key for setting in shown}
+    for setting in shown:
+        field, before = dialog.fields[setting.key], setting.read(preferences)
+        if isinstance(field, QCheckBox):
+            field.click()
+        elif isinstance(field, QComboBox):
+            field.activated.emit(field.count() - 1)
+        elif isinstance(field, QSlider):
+            field.setValue(0)
+        assert setting.read(preferences) != before and field.accessibleName() == setting.label()
+    dialog.deleteLater()
+
+
+def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
+    preferences = Preferences(theme, settings)
+    dialog = SettingsDialog(theme, preferences, {})
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.show_pane("general")
+    assert not dialog.restart.isVisible()
+    preferences.language = "de"
+    assert dialog.restart.isVisible()
+    with qtbot.waitSignal(preferences.restart_requested):
+        dialog.restart.click()
+    preferences.language = "system"
+    assert not dialog.restart.isVisible()
+
+
+def test_a_setting_without_effect_in_this_build_is_hidden(theme: Theme, settings: QSettings) -> None:
+    dialog = SettingsDialog(theme, Preferences(theme, settings), {}, hidden=("look_for_versions",))
+    assert "look_for_versions" not in dialog.fields and "language" in dialog.fields
+    dialog.deleteLater()
+
+
+def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> None:  # type: ignore[no-untyped-def]
+    switch = Switch(theme, "DFlash")
+    qtbot.addWidget(switch)
+    switch.show()
+    switch.setChecked(True)
+    assert switch._position < 1
+    theme.reduce_motion = True
+    switch.setChecked(False)
+    assert switch._position == 0
+
+
+def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    app.window.dialogs.show_settings()
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None and not dialog.isModal()
+    app.window.preferences.text_size = TEXT_SIZES[-1]
+    dialog.resize(700, 500)
+    assert dialog.list.count() == len(pane_names()) == 7
+    for number in range(7):
+        area = dialog._stack.currentWidget()
+        assert isinstance(area, QScrollArea) and dialog._stack.currentIndex() == number
+        app.until(lambda area=area: area.widget().minimumSizeHint().width() <= area.viewport().width())
+        assert dialog.size().width() == 700 and area.widget().findChildren(QWidget)
+        qtbot.keyClick(dialog.list, Qt.Key.Key_Down)
+    app.window.dialogs.show_settings("models")
+    assert app.window.dialogs.find(SettingsDialog) is dialog and dialog.list.currentItem().text() == "Models"
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_rows_are_as_tall_as_their_text(start: Start, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Help of one line had room for two, or less than it needed."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    use(language)
+    app = start()
+    app.window.dialogs.show_settings()
+    dialog = app.window.dialogs.find(SettingsDialog)
+    assert dialog is not None
+    for text_size, width in ((DEFAULT_TEXT_SIZE, 680), (DEFAULT_TEXT_SIZE, 1000), (TEXT_SIZES[-1], 700)):
+        app.window.preferences.text_size = text_size
+        dialog.resize(width, 500)
+        for pane in pane_names():
+            dialog.show_pane(pane)
+            app.until(lambda: all(label.height() == label.heightForWidth(label.width()) for label in wrapped(dialog)))
+    use("en")
+
+
+def wrapped(dialog: QDialog) -> list[QLabel]:
+    return [label for label in dialog.findChildren(QLabel) if label.isVisible() and label.wordWrap()]
+
+
+def test_controls_grow_with_the_text(qtbot, theme: Theme) -> None:  # type: ignore[no-untyped-def]
+    name = ElidedButton("Models", "pair", opens_menu=True)
+    controls = (Switch(theme, ""), IconButton(theme, "new", "New"), name, QCheckBox(), QSlider(Qt.Orientation.Horizontal))
+    for control in controls:
+        qtbot.addWidget(control)
+        control.show()
+
+    def sizes() -> list[int]:
+        box = controls[3]
+        indicator = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorHeight, None, box)
+        return [*(control.sizeHint().height() for control in controls), name._chevron, indicator]
+
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+    before = sizes()
+    theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
+    assert [round(after / old, 1) for after, old in zip(sizes(), before, strict=True) if after < 1.5 * old] == []
+
+
+def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    preferences = app.window.preferences
+    preferences.appearance, preferences.text_size, preferences.new_chats = "dark", 18, ChatSettings("Be brief.")
+    app.conductor.tools.put(ServerConfig("notes", command="notes-server"))
+    asked: list[str] = []
+    monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.extend(texts[1:3]) or True)
+    app.window.dialogs.show_settings("advanced")
+    dialog = app.window.dialogs.find(SettingsDialog)
+    next(one for one in dialog.findChildren(QPushButton) if one.text() == "Reset…").click()
+    title, question = asked
+    assert title == "Reset All Settings?" and "tool servers" in question
+    assert "notes" in app.conductor.tools.status
+    assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
+    assert app.slipstream.theme.text_pixels == DEFAULT_TEXT_SIZE

@@ -1,0 +1,156 @@
+"""The keyboard focus: it stays in the composer until the user moves it."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.notice import Notice
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
+from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools
+from tests.app.views.tools.fake_servers import FakeServers
+
+Start = Callable[..., Running]
+
+
+def assert_focus_in_composer(app: Running, after: str) -> None:
+    focus = app.window.focusWidget()
+    place = f"{type(focus).__name__} {focus.accessibleName()!r}" if focus is not None else "nothing"
+    assert focus is app.window.composer.field, f"after {after}, the focus is in {place}"
+
+
+def activate(app: Running, qtbot: QtBot) -> None:
+    with qtbot.waitActive(app.window):
+        app.window.activateWindow()
+
+
+def click(qtbot: QtBot, widget: QWidget) -> None:
+    assert widget.isVisible() and widget.isEnabled()
+    qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def test_every_example_leaves_the_focus_in_the_composer(start: Start, servers: type[FakeServers], qtbot: QtBot) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+    activate(app, qtbot)
+    welcome = app.window.transcript.welcome
+    for slow in (False, True):
+        servers.slow = slow
+        for card in (welcome.calculation, *welcome.cards):
+            app.conductor.new_chat()
+            app.window.composer.focus()
+            click(qtbot, card)
+            if slow and card is welcome.calculation:
+                servers.made[0].finish("Calculator")
+            app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
+            assert_focus_in_composer(app, card.prompt)
+            qtbot.keyClicks(app.window.focusWidget(), "abc")
+            assert app.window.composer.text == "abc" and app.window.sidebar.search.text() == ""
+            app.type("")
+
+
+def test_an_example_chosen_with_the_keyboard_moves_the_focus_to_the_composer(
+    start: Start, servers: type[FakeServers], qtbot: QtBot
+) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+    activate(app, qtbot)
+    welcome = app.window.transcript.welcome
+    for card in (welcome.calculation, *welcome.cards):
+        app.conductor.new_chat()
+        card.setFocus(Qt.FocusReason.TabFocusReason)
+        qtbot.keyClick(card, Qt.Key.Key_Space)
+        app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
+        assert_focus_in_composer(app, card.prompt)
+
+
+def test_every_notice_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine())
+    activate(app, qtbot)
+    notices = app.window.foot.notices
+    for by_keyboard in (False, True):
+        for made in (notices.close_button, notices.demo, notices.again, notices.choose):
+            app.window.composer.focus()
+            app.conductor.notify(Notice("Something happened.", "error", offer="load", again="Nowhere"))
+            assert_focus_in_composer(app, "a notice")
+            if by_keyboard:
+                made.setFocus(Qt.FocusReason.TabFocusReason)
+                qtbot.keyClick(made, Qt.Key.Key_Space)
+            else:
+                click(qtbot, made)
+            app.until(lambda: not app.conductor.loader.running)
+            for dialog in app.window.findChildren(QDialog):
+                dialog.close()
+            activate(app, qtbot)
+            notices.clear()
+            assert_focus_in_composer(app, f"{made.text() or made.accessibleName()} of a notice")
+
+
+def test_every_answer_to_an_approval_card_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBot) -> None:
+    app, _ = with_tools(start, [step for _ in range(10) for step in (calling(PRODUCT, SECOND), answer("Done."))], calculator="1")
+    activate(app, qtbot)
+    for by_keyboard in (False, True):
+        for number in range(4):
+            app.conductor.new_chat()
+            app.window.composer.focus()
+            ask_for_call(app)
+            first, second = cards(app)
+            assert_focus_in_composer(app, "a call")
+            app.until(first.choices[2].isEnabled)
+            if by_keyboard:
+                first.choices[0].setFocus(Qt.FocusReason.TabFocusReason)
+            choose(app, first, number)
+            assert_focus_in_composer(app, f"answer {number}")
+            click(qtbot, second.choices[1])
+            app.until(lambda: not app.conductor.busy)
+            assert_focus_in_composer(app, "Deny")
+            for server, tool in app.conductor.tools.approvals.always():
+                app.conductor.tools.approvals.revoke(server, tool)
+
+
+def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine())
+    window, dialogs = app.window, app.window.dialogs
+    shows = [getattr(dialogs, name) for name in dir(dialogs) if name.startswith("show_") and name != "show_logs"]
+    assert len(shows) > 10
+    activate(app, qtbot)
+    for show in shows:
+        window.composer.focus()
+        show()
+        opened = list(dialogs._dialogs.values())
+        assert opened, show.__name__
+        for dialog in opened:
+            dialog.close()
+        app.until(lambda: not dialogs._dialogs)
+        activate(app, qtbot)
+        assert_focus_in_composer(app, show.__name__)
+    for made in (window.top_bar.settings, window.top_bar.name):
+        click(qtbot, made)
+        dialogs.close_all()
+        activate(app, qtbot)
+        assert_focus_in_composer(app, made.accessibleName())
+
+
+def test_no_button_of_the_window_takes_the_focus_when_it_is_clicked(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Fine.")]))
+    app.ask("Hello")
+    taking = [
+        each.accessibleName() or type(each).__name__
+        for each in app.window.findChildren(QAbstractButton)
+        if each.focusPolicy() & Qt.FocusPolicy.ClickFocus
+    ]
+    assert taking == []
+
+
+def test_the_focus_stays_where_the_user_moved_it(start: Start, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Half "), gate, commit("whole."), done()]]))
+    app.send("Hello")
+    app.window.sidebar.search.setFocus()
+    app.conductor.notify("Something happened.")
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    app.window.foot.notices.clear()
+    assert app.window.focusWidget() is app.window.sidebar.search

@@ -1,0 +1,312 @@
+"""The tools of a chat: the button of the composer, its menu, and the start page's example."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from app.storage.settings import ChatSettings, Preset
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.tool import Tool
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
+from tests.app.views.tools.fake_servers import FakeServers, failed
+
+Start = Callable[..., Running]
+GITHUB = ServerConfig("git&hub", url="https://api.example/mcp")
+HOSTILE = "<img src=x>\u202e\x1b[2J"
+
+
+class CallingEngine(ScriptedEngine):
+    """A scripted engine whose pair can call tools. Each tool takes 40 tokens."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self.pair = replace(PAIR, can_call_tools=True)
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(super().count_tokens(request).tokens + 40 * len(request.tools), self.pair.context_limit)
+
+
+@pytest.fixture
+def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
+    tools = tuple(Tool("git&hub", name, description=HOSTILE) for name in ("search", "push", HOSTILE))
+    servers.answers["git&hub"] = ServerStatus("", "ready", tools=tools)
+    running = start(CallingEngine(), data=tmp_path)
+    running.conductor.tools.put(GITHUB)
+    return running
+
+
+def entries(menu: QMenu) -> dict[str, QAction]:
+    return {action.text(): action for action in menu.actions() if not action.isSeparator()}
+
+
+def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Running, servers: type[FakeServers]) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    app.ask("Hello")
+    assert app.engine.requests[-1].tools == () and not button.is_active and servers.made[0].started == []
+    menu = entries(button.make_menu())
+    assert list(menu) == ["Calculator", "Files", "git&&hub → api.example", "Tools Settings…"]
+    menu["Calculator"].trigger()
+    assert conductor.chat.settings.tool_servers == ("Calculator",) and conductor.tools.builtin("calculator").enabled
+    app.until(lambda: button.is_active and list(conductor.offered_tools) == ["calculator"])
+    assert button.accessibleName() == "Tools in this chat: Calculator"
+    entries(button.make_menu())["Calculator"].trigger()
+    assert not button.is_active and conductor.offered_tools == {}
+    assert conductor.tools.builtin("calculator").enabled  # other chats may use it
+
+
+def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: len(conductor.offered_tools) == 3)
+    menu = button.make_menu()
+    (inner,) = [action.menu() for action in menu.actions() if action.menu()]
+    assert isinstance(inner, QMenu) and inner.title().strip() == "3 of 3 tools"
+    assert "\x1b" not in inner.actions()[2].text() and "\u202e" not in inner.actions()[2].text()
+    assert inner.actions()[0].toolTip().startswith("<qt>&lt;img")
+    inner.popup(QPoint(0, 0))
+    qtbot.mouseClick(inner, Qt.MouseButton.LeftButton, pos=inner.actionGeometry(inner.actions()[1]).center())
+    assert inner.isVisible()  # for the next one
+    assert conductor.chat.settings.tools_off == ("git&hub/push",)
+    assert [tool.name for tool in conductor.offered_tools.values()] == ["search", HOSTILE]
+    inner.actions()[1].trigger()
+    assert conductor.chat.settings.tools_off == ()
+    menu.close()
+
+
+def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Running) -> None:
+    button, conductor = app.window.foot.tools, app.conductor
+    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: button.tokens.count == 120)
+    assert button.toolTip().splitlines() == [
+        "Tools in this chat: git&hub",
+        "Calls to git&hub are sent to api.example.",
+        "Tool descriptions use 120 tokens.",
+    ]
+    assert "Tool descriptions use 120 tokens." in entries(button.make_menu())
+    private = app.window.transcript.welcome.private
+    assert private.text() == "Tool calls are sent to api.example. Everything else stays on this computer."
+    app.type("Hello")
+    app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
+    assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too
+    conductor.set_settings(ChatSettings())
+    app.until(lambda: button.tokens.count is None)
+    assert button.toolTip() == "Tools" and private.text() == "Everything you write stays on this computer."
+
+
+def test_a_server_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
+    servers.answers["git&hub"] = failed("It broke.")
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: "git&hub: It broke." in app.window.foot.tools.toolTip())
+
+
+def test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools(start: Start, servers: type[FakeServers]) -> None:
+    app = start()
+    button = app.window.foot.tools
+    app.conductor.set_settings(ChatSettings(tool_servers=("Calculator",)))
+    assert not button.isEnabled() and "This model can't call tools." in button.toolTip()
+    assert app.conductor.offered_tools == {} and servers.made[0].started == []
+    assert app.window.transcript.welcome.calculation.isHidden()
+
+
+def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Running) -> None:
+    conductor = app.conductor
+    app.ask("Hello")
+    chosen = ChatSettings(tool_servers=("git&hub",), tools_off=("git&hub/push",))
+    conductor.set_settings(chosen)
+    conductor.save_settings()
+    first = conductor.chat.id
+    conductor.new_chat()
+    assert conductor.chat.settings.tool_servers == ("git&hub",) and conductor.chat.settings.tools_off == ("git&hub/push",)
+    conductor.set_settings(replace(conductor.chat.settings, private=True))
+    assert conductor.chat.settings.tool_servers == ()  # a private chat has tools only if the user turns them on
+    conductor.set_settings(replace(conductor.chat.settings, tool_servers=("Files",)))
+    assert conductor.chat.settings.tool_servers == ("Files",)
+    conductor.apply_preset(Preset("Brief", ChatSettings("Be brief.", tool_servers=("Calculator",))))
+    assert conductor.chat.settings.tool_servers == ("Files",)
+    conductor.open_chat(first)
+    app.until(lambda: conductor.chat.id == first)
+    assert conductor.chat.settings == chosen
+
+
+def test_an_imported_chat_has_no_tools_on(app: Running, tmp_path: Path) -> None:
+    conductor, library = app.conductor, app.conductor.library
+    app.ask("Hello")
+    conductor.set_settings(ChatSettings("Be brief.", tool_servers=("git&hub",)))
+    conductor.save_settings()
+    first, file = conductor.chat.id, tmp_path / "chats.json"
+    library.export_chats([first], file)
+    app.until(file.exists)
+    library.delete([first])
+    library.import_file(file)
+    app.until(lambda: len(library.entries) == 1)
+    conductor.open_chat(next(iter(library.entries)))
+    app.until(lambda: not conductor.chat.empty)
+    assert conductor.chat.settings == ChatSettings("Be brief.")
+
+
+def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, servers: type[FakeServers]) -> None:
+    servers.slow = True
+    welcome, foot = app.window.transcript.welcome, app.window.foot
+    assert not welcome.calculation.isHidden()
+    welcome.calculation.click()
+    assert app.conductor.chat.settings.tool_servers == ("Calculator",)
+    assert foot.waiting.label.text() == "The message will be sent when the tools are ready."
+    servers.made[0].finish("Calculator")
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
+    assert foot.waiting.isHidden() and foot.composer.text == ""
+
+
+def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = start(CallingEngine(), data=tmp_path)
+    conductor, button = app.conductor, app.window.foot.tools
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    assert len(app.engine.requests[-1].tools) == 1
+    asked = conductor.chat.id
+    assert not conductor.tools.builtin("calculator").enabled, "the settings stay as they are"
+    assert entries(button.make_menu())["Calculator"].isChecked() and button.is_active
+    conductor.new_chat()
+    assert not button.is_active and not entries(button.make_menu())["Calculator"].isChecked()
+    app.ask("Hello")
+    assert app.engine.requests[-1].tools == ()
+    conductor.open_chat(asked)
+    app.until(lambda: conductor.chat.id == asked)
+    app.ask("And 7 × 8?")
+    assert len(app.engine.requests[-1].tools) == 1 and app.conductor.tools.connecting(conductor.chat.settings) is False
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(CallingEngine(), data=tmp_path)
+    again.until(lambda: again.conductor.chat.id == asked)
+    again.ask("And 8 × 9?")
+    assert len(again.engine.requests[-1].tools) == 1, "its chat keeps it"
+    again.conductor.new_chat()
+    assert again.conductor.chat.settings.tool_servers == () and again.conductor.chat.settings.example_servers == ()
+    assert not again.conductor.tools.builtin("calculator").enabled
+
+
+def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
+    start: Start, servers: type[FakeServers], tmp_path: Path
+) -> None:
+    app = start(CallingEngine())
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.window.close()
+    again = start(CallingEngine())
+    assert again.conductor.chat.empty and again.conductor.chat.settings.tool_servers == ()
+
+
+def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running) -> None:
+    conductor, button = app.conductor, app.window.foot.tools
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    for _ in range(2):
+        entries(button.make_menu())["Calculator"].trigger()
+    assert conductor.tools.builtin("calculator").enabled
+    conductor.new_chat()
+    assert conductor.chat.settings.tool_servers == ("Calculator",)
+    app.ask("Hello")
+    assert len(app.engine.requests[-1].tools) == 1
+
+
+def test_the_example_leaves_a_draft_alone(app: Running) -> None:
+    app.type("My draft")
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
+    assert app.window.composer.text == "My draft"
+
+
+def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running, servers: type[FakeServers]) -> None:
+    servers.slow = True
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.send("Hello")
+    assert app.engine.requests == []
+    servers.answers["git&hub"] = ServerStatus("", "failed", EngineText("", "It broke."))
+    servers.made[0].finish("git&hub")
+    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.engine.requests[-1].tools == ()
+
+
+def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, servers: type[FakeServers]) -> None:
+    app.engine.replies = [[commit("I think"), done(reason="length", tokens=1024)], answer("Again."), answer("More.")]
+    conductor, foot, welcome = app.conductor, app.window.foot, app.window.transcript.welcome
+    app.ask("Hello")
+    app.type("My draft")
+    servers.slow = True
+    starts = {
+        "Again.": lambda: conductor.regenerate(conductor.chat.turns[-1]),
+        "I thinkMore.": lambda: conductor.resume(conductor.chat.turns[-1]),
+        "Fine.": welcome.calculation.click,
+    }
+    for text, start in starts.items():
+        if text == "I thinkMore.":
+            conductor.switch(conductor.chat.turns[-1].answered, -1)
+        servers.made[0].found["git&hub"] = ServerStatus("git&hub", "off")
+        conductor.set_settings(replace(conductor.chat.settings, tool_servers=("git&hub",)))
+        before = len(app.engine.requests)
+        start()
+        assert foot.waiting.label.text() == "The reply will start when the tools are ready."
+        assert app.window.composer.text == "My draft" and not foot.composer.field.isReadOnly()
+        for server in conductor.chat.settings.tool_servers:
+            assert len(app.engine.requests) == before
+            servers.made[0].finish(server)
+        app.until(lambda before=before: len(app.engine.requests) > before and not conductor.busy)
+        assert foot.waiting.isHidden() and len(app.engine.requests[-1].tools) >= 3
+        assert conductor.chat.turns[-1].reply.answer == text
+
+
+@pytest.mark.parametrize("way", ["Cancel", "New Chat", "Send"])
+def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers: type[FakeServers], way: str) -> None:
+    app.ask("Hello")
+    servers.slow = True
+    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.conductor.regenerate(app.conductor.chat.turns[-1])
+    if way == "Send":
+        app.send("Something else")
+    else:
+        app.window.foot.waiting.button.click() if way == "Cancel" else app.conductor.new_chat()
+        assert app.window.foot.waiting.isHidden()
+    servers.made[0].finish("git&hub")
+    app.until(lambda: bool(app.conductor.offered_tools))
+    if way == "Send":
+        app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
+        assert app.engine.requests[-1].messages[-1].content == "Something else"
+    else:
+        assert len(app.engine.requests) == 1
+
+
+def test_the_first_chat_after_a_restart_has_the_last_tools(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = start(CallingEngine(), data=tmp_path)
+    app.conductor.tools.put(GITHUB)
+    chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
+    app.conductor.set_settings(chosen)
+    app.until(lambda: "push" not in app.conductor.offered_tools)
+    app.window.close()
+    again = start(CallingEngine(), data=tmp_path)
+    assert again.conductor.chat.settings == chosen and again.conductor.chat.empty
+
+
+@pytest.mark.parametrize("saved", ["", "nonsense", "[]", '{"tool_servers": 1, "tools_off": [2]}', '{"tool_servers": {"a": []}}'])
+def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeServers], saved: str) -> None:
+    app = start(loaded=False)
+    app.window._settings.setValue("tools", saved)
+    app.window._restore_state()
+    assert app.conductor.chat.settings == ChatSettings()
+
+
+def test_the_button_says_that_the_list_of_servers_is_damaged(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text("{ not JSON")
+    app = start(CallingEngine(), data=tmp_path)
+    assert "valid JSON" in app.window.foot.tools.toolTip() and "valid JSON" in app.window.foot.tools.accessibleDescription()
