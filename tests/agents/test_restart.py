@@ -15,7 +15,7 @@ from tests.agents.sessions import session
 from tests.agents.tiny_agents import KINDS, tiny_pair
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.prefix_pairs import save
+from tests.mlx_engine.prefix.prefix_pairs import save
 
 pytestmark = pytest.mark.long
 

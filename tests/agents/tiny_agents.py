@@ -19,7 +19,7 @@ from mlx_engine.engine.engine import Engine
 from tests.agents.scripted_model import ScriptedModel, Step
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.made_tokenizers import QWEN3_TOOLS
+from tests.mlx_engine.formats.made_tokenizers import QWEN3_TOOLS
 
 VOCABULARY = 4096
 CONTEXT = 1 << 16

@@ -35,7 +35,7 @@ from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.hardware.device import DevicePosition  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
-from tests.mlx_engine.target_passes import fork  # noqa: E402
+from tests.mlx_engine.targets.target_passes import fork  # noqa: E402
 
 PROMPT = tuple(range(20, 84))
 _WARM, _TIMED = 3, 12

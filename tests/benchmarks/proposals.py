@@ -37,7 +37,7 @@ from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.loading.loaded_pair import LoadedPair  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
-from tests.mlx_engine.target_passes import fork  # noqa: E402
+from tests.mlx_engine.targets.target_passes import fork  # noqa: E402
 
 # Questions and how their replies begin. The demo pair wasn't trained on them, so its text varies.
 OPEN = (

@@ -32,7 +32,7 @@ from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.prefix.disk import DiskPrefixes  # noqa: E402
 from mlx_engine.prefix.part_store import PrefixStore  # noqa: E402
 from tests.benchmarks import deep_pairs  # noqa: E402
-from tests.mlx_engine import saved_parts  # noqa: E402
+from tests.mlx_engine.prefix import saved_parts  # noqa: E402
 
 _NEW = 64  # tokens of the next turn
 _QUOTA = 50_000_000_000

@@ -18,7 +18,7 @@ from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.formats.chat_prompt import render, template
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.api_server.serving import Serving, serving
-from tests.mlx_engine.mcp import made_calls
+from tests.mlx_engine.formats import made_calls
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 PATH = "/v1/messages"

@@ -16,8 +16,8 @@ from mlx_engine.mcp.tool_loop import ToolLoop
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.made_tokenizers import ids
-from tests.mlx_engine.mcp.made_calls import tokenizer_of
+from tests.mlx_engine.formats.made_calls import tokenizer_of
+from tests.mlx_engine.formats.made_tokenizers import ids
 
 ADD = Tool("Math", "add", description="Add numbers.")
 SEND = Tool("Mail", "send", description="Send a message.")

@@ -11,7 +11,7 @@ from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.tuning.block_model import Batch, BlockModel, matrices, vectors
 from tests.mlx_engine.conftest import GOLDEN
-from tests.mlx_engine.drafter_cases import Case
+from tests.mlx_engine.drafters.drafter_cases import Case
 
 KINDS = sorted(folder.name for folder in GOLDEN.iterdir() if folder.name[:2].isdigit())
 

@@ -1,0 +1,498 @@
+"""Replies that are generated at the same time have the texts that they have alone, and fair turns."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
+from mlx_engine.decoding import prefill
+from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.engine.comparison import collect
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost, Job, events
+from mlx_engine.hardware import device, memory
+from mlx_engine.kernels.operations import PLAIN
+from tests.engine_double import EngineDouble
+from tests.examples import sampled
+from tests.mlx_engine.asking import question, reply, tokens
+from tests.mlx_engine.conftest import loaded_case
+from tests.mlx_engine.decoding.test_schedules import Scripted
+from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT
+from tests.mlx_engine.targets.target_passes import before_each_pass
+
+
+@dataclass
+class Running:
+    """A reply whose steps a test takes."""
+
+    steps: Iterator[Sequence[Event]]
+    cancel: threading.Event
+    events: list[Event] = field(default_factory=list)
+    ended: bool = False
+
+    def step(self) -> None:
+        events = next(self.steps, None)
+        self.ended = events is None
+        self.events += events or ()
+
+    def finish(self) -> None:
+        for _ in range(1000):
+            if self.ended:
+                return
+            self.step()
+        pytest.fail("the reply makes no progress")
+
+    @property
+    def whole(self) -> CompletedReply:
+        end = self.events[-1]
+        assert isinstance(end, Finished), end
+        return collect(self.events, end)
+
+
+def begin(engine: Engine, request: GenerationRequest) -> Running:
+    cancel = threading.Event()
+    return Running(engine.steps(request, cancel), cancel)
+
+
+def together(engine: Engine, requests: Sequence[GenerationRequest]) -> list[CompletedReply]:
+    """Return the replies to requests that start together and take turns."""
+    running = [begin(engine, request) for request in requests]
+    while going := [one for one in running if not one.ended]:
+        for one in going:
+            one.step()
+    return [one.whole for one in running]
+
+
+@pytest.fixture(scope="module", params=[kind for kind in PAIRS if kind != "windows"])
+def engine(request, tmp_path_factory) -> Iterator[Engine]:
+    engine = loaded_case(PAIRS[request.param], tmp_path_factory)
+    engine.snapshots.budget = 6 << 20
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefill, "CHUNK", 8)
+        yield engine
+    engine.unload()
+
+
+HEADS = st.sampled_from([(), PROMPT, PROMPT * 3])
+REQUESTS = st.builds(
+    lambda head, prompt, sampling, **options: GenerationRequest(
+        prompt_tokens=(*head, *prompt), sampling=sampling, ignore_eos=True, **options
+    ),
+    HEADS,
+    st.lists(st.integers(3, 120), min_size=1, max_size=24),
+    st.sampled_from([Sampling(), Sampling(0.8), Sampling(0.8, repetition_penalty=1.2)]),
+    mode=st.sampled_from(["dflash", "dflash", "plain"]),
+    width=st.sampled_from([None, None, 1, 4, 8]),
+    seed=st.integers(0, 2**64 - 1),
+    max_tokens=st.integers(1, LONGEST),
+    reuse=st.booleans(),
+)
+
+
+@sampled(3)
+@given(data=st.data())
+def test_text_does_not_depend_on_other_replies(engine, data):
+    """Replies of any mode begin at any step; some are canceled, and some share a prefix. Rounds are queued ahead or not."""
+    requests = data.draw(st.lists(REQUESTS, min_size=2, max_size=4), "requests")
+    begins = [data.draw(st.integers(0, 30), "first turn") for _ in requests]
+    stops = [data.draw(st.sampled_from([None, None, 3, 9]), "steps before it is canceled") for _ in requests]
+    queued = data.draw(st.booleans(), "queued ahead")
+    wanted = [reply(engine, replace(request, reuse=False)).tokens for request in requests]
+    engine.pair.use_costs(replace(ASSUMED, queued=queued))
+    running: dict[int, Running] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        if queued:
+            patch.setattr(device, "runs_beside_host", lambda: True)
+        turn = 0
+        while len(running) < len(requests) or any(not one.ended for one in running.values()):
+            for at, request in enumerate(requests):
+                if at not in running and begins[at] <= turn:
+                    running[at] = begin(engine, request)
+                if at in running and not running[at].ended:
+                    running[at].step()
+                    if stops[at] == turn - begins[at]:
+                        running[at].cancel.set()
+            turn += 1
+    for at, one in running.items():
+        got = one.whole
+        assert got.tokens == wanted[at][: len(got.tokens)]
+        assert got.reason == "cancelled" or len(got.tokens) == len(wanted[at])
+    assert not engine._turns.replies
+
+
+def test_replies_that_share_a_prefix_reuse_it_or_compute_it_again(engine):
+    """The first takes the snapshot of the earlier chat; the others find a copy or nothing."""
+    engine.pair.use_costs(ASSUMED)
+    head = PROMPT * 3
+    earlier = reply(engine, tokens(head, max_tokens=4, reuse=True, ignore_eos=True)).tokens
+    requests = [tokens((*head, *earlier, *end), max_tokens=20, reuse=True, ignore_eos=True) for end in ((5,), (6,), (5, 7))]
+    wanted = [reply(engine, replace(request, reuse=False)).tokens for request in requests]
+    assert [got.tokens for got in together(engine, requests)] == wanted
+    assert all(reply(engine, request).stats.reused_tokens > len(head) for request in requests)
+
+
+def test_no_rate_includes_the_turns_of_others(tiny, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("mlx_engine.decoding.turns.time.perf_counter", lambda: now[0])
+    request = tokens(PROMPT, max_tokens=11, mode="plain", ignore_eos=True)
+    slow, quick = begin(tiny, request), begin(tiny, replace(request, max_tokens=400))
+    while not slow.ended:
+        now[0] += 1.0  # the next step follows a second after the other's
+        slow.step()
+        now[0] += 100.0
+        quick.step()
+    stats = slow.whole.stats
+    # The first step begins immediately. In each of the others, a pause of 101 seconds passes
+    assert stats.waiting_s == pytest.approx(101.0 * (len(slow.events) - 1), rel=0.1)
+    assert stats.prefill_s + stats.decode_s < 5 and stats.ttft_s > 100
+    quick.steps.close()
+
+
+def test_the_time_in_the_queue_is_waiting(tiny, monkeypatch):
+    monkeypatch.setattr("mlx_engine.decoding.turns.time.perf_counter", lambda: 50.0)
+    *_, (*_, end) = tiny.steps(tokens(PROMPT, max_tokens=3), submitted=20.0)
+    assert (end.stats.waiting_s, end.stats.ttft_s, end.stats.prefill_s) == (30.0, 30.0, 0.0)
+
+
+def test_alone_nothing_is_waiting(tiny):
+    assert reply(tiny, tokens(PROMPT, max_tokens=12)).stats.waiting_s == 0.0
+
+
+@pytest.mark.parametrize("kind", [PLAIN_STEP, PassKind("drafter", 4)], ids=["plain step", "round"])
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
+    """It was queued while the reply was alone. Later passes begin and end in one turn."""
+    pair, replies = tiny.pair, [1]
+    caches, context, now = pair.target.caches(), pair.drafter.context(), count()
+    *_, _ = prefill.prefill(pair.target, caches, PROMPT, pair.drafter, context)
+    parts = (pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()))
+    controller = Scripted([kind])
+    rounds = Rounds(*parts, controller, clock=lambda: next(now), queue_ahead=queued, alone=lambda: len(replies) == 1)
+    steps = rounds.run(5, 60, frozenset())
+    for number in range(8):
+        if number == 4:
+            replies.append(2)
+        next(steps)
+    steps.close()
+    timed = [outcome.seconds is not None for outcome in controller.outcomes]
+    assert timed[1:5] == [True, True, True, False]
+    # what is queued in its own turn includes a wait, as the first pass of a reply does
+    assert timed[5:] == [timed[0]] * 3 == [kind != PLAIN_STEP and not queued] * 3
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("plain", [1, 2, 1, 1, 1, 0]), ("dflash", [1] * 6)])
+def test_a_step_is_one_chunk_of_the_prompt_or_one_pass(tiny, monkeypatch, mode, wanted):
+    """A stream waits only for one pass of each other reply. Plain passes are queued ahead next to other replies too."""
+    rows: list[int] = []
+    before_each_pass(tiny.pair.target, monkeypatch, rows.append)
+    running = [begin(tiny, tokens(PROMPT * 50, max_tokens=6, mode=mode, width=1, ignore_eos=True)) for _ in range(3)]
+    passes: list[list[int]] = [[] for _ in running]
+    while not all(one.ended for one in running):
+        for one, counts in zip(running, passes, strict=True):
+            before, rows[:] = len(one.events), []
+            one.step()
+            assert max(rows, default=0) <= prefill.CHUNK
+            counts += [len(rows)] * bool(said(one.events[before:]))
+            assert len(rows) <= 1 or counts
+    assert passes == [wanted] * 3
+
+
+def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
+    pair, seen = tiny.pair, []
+    long = replace(PLAIN, fewest_rows=2)
+    pair.use(PLAIN, (20, long))
+    try:
+        monkeypatch.setattr(pair.target, "use", lambda operations: seen.append(operations))
+        one, other = begin(tiny, tokens(PROMPT, max_tokens=9)), begin(tiny, tokens(PROMPT * 2, max_tokens=9))
+        for _ in range(3):
+            one.step()
+            assert pair.operations is pair.drafter.operations is seen[-1] is PLAIN
+            other.step()
+            assert pair.operations is pair.drafter.operations is seen[-1] is long
+        one.steps.close()
+        other.steps.close()
+    finally:
+        monkeypatch.undo()
+        pair.use(PLAIN)
+
+
+def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
+    request = tokens(PROMPT, max_tokens=12, ignore_eos=True)
+    wanted = reply(tiny, request).tokens
+    room = memory.ReplyMemory(lambda count: (count, 0), 0, None)
+    monkeypatch.setattr(tiny, "_room", room)
+    monkeypatch.setattr(memory, "working_set", lambda: 60 + tiny.snapshots.nbytes)
+    one, two, three, four = (begin(tiny, request) for _ in range(4))  # each takes 23
+    for running in (one, two, three, four):
+        running.step()
+    assert one.events and two.events and not three.events and not four.events
+    three.cancel.set()
+    three.finish()
+    assert three.events[-1].reason == "cancelled"
+    while not one.ended:
+        four.step()
+        assert not four.events
+        one.step()
+    four.finish()
+    two.finish()
+    assert [running.whole.tokens for running in (one, two, four)] == [wanted] * 3
+    assert four.whole.stats.waiting_s > 0
+
+
+def test_a_prompt_that_can_never_fit_is_refused(tiny, monkeypatch):
+    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 5), 100, 120))
+    assert list(tiny.generate(tokens(PROMPT, max_tokens=1000)))[-1].reason == "eos"
+    refused = list(tiny.generate(tokens(PROMPT * 2, max_tokens=1)))
+    assert [event.code for event in refused] == ["reply_memory"]
+
+
+def test_if_memory_runs_out_in_the_prompt_the_reply_waits_for_the_others(tiny, monkeypatch):
+    first, second = tokens(PROMPT, max_tokens=20, ignore_eos=True), tokens(PROMPT * 2, max_tokens=20, ignore_eos=True)
+    wanted = [reply(tiny, request).tokens for request in (first, second)]
+    other, one = begin(tiny, first), begin(tiny, second)
+    for _ in range(3):
+        other.step()
+    with monkeypatch.context() as patch:
+        before_each_pass(tiny.pair.target, patch, lambda rows: (_ for _ in ()).throw(MemoryError))
+        one.step()
+        one.step()
+    assert not other.ended and not one.ended
+    while not other.ended:
+        seen = len(one.events)
+        one.step()
+        assert len(one.events) == seen
+        other.step()
+    one.finish()
+    assert [other.whole.tokens, one.whole.tokens] == wanted
+
+
+def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
+    request = tokens(PROMPT, max_tokens=20, ignore_eos=True)
+    wanted = reply(tiny, request).tokens
+    one, other = begin(tiny, request), begin(tiny, request)
+    for _ in range(4):
+        one.step()
+        other.step()
+    with monkeypatch.context() as patch:
+        patch.setattr(tiny.pair.target, "forward_tapped", lambda *_: 1 / 0)
+        patch.setattr(tiny.pair.target, "forward", lambda *_: 1 / 0)
+        patch.setattr(memory, "exhausted", lambda error: True)
+        with pytest.raises(ZeroDivisionError):
+            one.step()
+    other.finish()
+    assert other.whole.tokens == wanted
+    assert reply(tiny, request).tokens == wanted
+
+
+def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
+    host = EngineHost(Engine)
+    list(events(host, LoadPair()))
+    texts = ("What is 7 + 5?", "Spell “lantern” backwards.", "Count from 3 to 9.", "Write a short poem.")
+    modes = ("dflash", "plain", "dflash", "plain")
+    requests = [question(text, max_tokens=24, width=None if at else 6, seed=at, mode=modes[at]) for at, text in enumerate(texts)]
+    requests[3] = replace(requests[3], sampling=Sampling(0.8))
+    wanted = [said(events(host, request)) for request in requests]
+    found: list[list[Event | None]] = [[] for _ in requests]
+    for request, seen in zip(requests, found, strict=True):
+        host.submit(request, seen.append)
+    wait_for(host, found)
+    assert [said(seen) for seen in found] == wanted
+
+
+def said(found: Iterable[Event | None]) -> list[int]:
+    return [token for event in found if isinstance(event, Commit) for token in event.tokens]
+
+
+def wait_for(host: EngineHost, found: Sequence[Sequence[Event | None]]) -> None:
+    """Wait until every job has ended, and end the host."""
+    while not all(seen and seen[-1] is None for seen in found):
+        assert not host._ended.wait(0.001)
+    assert host.wait(20)
+
+
+class Stepping(EngineDouble):
+    """Records who makes each step. A reply's seed is its name, and its token limit the number of its steps."""
+
+    def __init__(self) -> None:
+        self.order: list[Any] = []
+        self.gate = threading.Event()
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
+    ) -> Iterator[Sequence[Event]]:
+        for _ in range(request.max_tokens):
+            assert self.gate.wait(20)
+            self.order.append(request.seed)
+            if cancel.is_set():
+                return
+            yield [Commit("a", "answer", (1,), ("target",))]
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        return (event for events in self.steps(request, cancel) for event in events)
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        self.order.append("count")
+        return TokenCount(1, 2)
+
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[Event]:
+        for _ in range(2):
+            self.order.append("alone")
+            yield TuningProgress(0.5, EngineText.of("measuring", "Measuring"))
+
+
+def named(name: int, steps: int, **options: Any) -> GenerationRequest:
+    return GenerationRequest(prompt_tokens=(1,), seed=name, max_tokens=steps, **options)
+
+
+class Host:
+    """An `EngineHost` of a `Stepping` engine, whose first step waits until all jobs are submitted."""
+
+    def __init__(self, **limits: int) -> None:
+        self.engine = Stepping()
+        self.host = EngineHost(lambda: self.engine, **limits)  # type: ignore[arg-type, return-value]
+        self.events: list[list[Event | None]] = []
+        self.submit(named(0, 1))  # keeps the engine's thread at the gate
+
+    def submit(self, request: Request) -> Job:
+        seen: list[Event | None] = []
+        self.events.append(seen)
+        return self.host.submit(request, seen.append)
+
+    def run(self) -> list[Any]:
+        """Let the engine go on, and return the order of all steps."""
+        self.engine.gate.set()
+        wait_for(self.host, self.events)
+        return self.engine.order
+
+
+def gaps(order: list[Any], name: int) -> int:
+    """Return the most steps of others between two steps of a reply."""
+    at = [index for index, each in enumerate(order) if each == name]
+    return max(later - earlier - 1 for earlier, later in pairwise(at))
+
+
+def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
+    host = Host()
+    for name in range(1, 7):
+        host.submit(named(name, 20))
+    order = host.run()
+    assert order[0] == 0 and order.count(6) == 20
+    for name in range(1, 7):
+        assert gaps(order, name) <= 3  # one step of each of the other active ones
+    first = [order.index(name) for name in range(1, 7)]
+    assert first == sorted(first) and first[3] > order.index(0) and first[4] >= 3 * 20
+    queued = [[event.position for event in seen if isinstance(event, Queued)] for seen in host.events]
+    assert queued[1:4] == [[], [], []] and queued[5] == [2, 1] and queued[6] == [3, 2, 1]
+
+
+def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:
+    host = Host()
+    for name in range(1, 9):
+        host.submit(named(name, 30))
+    host.submit(named(9, 10, foreground=True))
+    order = host.run()
+    assert order.index(9) <= 2  # the first step was made before it was submitted
+    assert gaps(order, 9) == 1
+    for name in range(1, 4):
+        assert gaps(order, name) <= 7  # three others, and the foreground four times
+
+
+def test_two_foreground_replies_share_their_turns() -> None:
+    host = Host()
+    for name in (1, 2):
+        host.submit(named(name, 12))
+    for name in (8, 9):
+        host.submit(named(name, 6, foreground=True))
+    order = host.run()
+    both = [name for name in order if name in (8, 9)]
+    assert both == [8, 9] * 6 and gaps(order, 8) == gaps(order, 9) == 3
+
+
+def test_a_full_queue_refuses_replies_and_says_when_to_try_again() -> None:
+    host = Host(max_active=2, max_queued=3)
+    for name in range(1, 8):
+        host.submit(named(name, 2))
+    host.submit(named(9, 2, foreground=True))
+    for seen in host.events[5:8]:
+        failed, end = seen
+        assert isinstance(failed, Failed) and failed.code == "too_busy" and end is None
+        assert dict(failed.values)["seconds"] == 5
+    order = host.run()
+    assert sorted(set(order)) == [0, 1, 2, 3, 4, 9]
+
+
+def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
+    host = Host()
+    host.submit(named(1, 5))
+    host.submit(MeasureMachine())
+    host.submit(named(2, 5))
+    host.submit(named(3, 5, foreground=True))
+    order = host.run()
+    alone = order.index("alone")
+    assert order[:alone].count(1) == 5 and order[alone + 1] == "alone" and set(order[alone + 2 :]) == {2, 3}
+
+
+def test_exact_replies_run_alone() -> None:
+    host = Host()
+    for name in (1, 2):
+        host.submit(named(name, 5, exact=name == 1))
+    host.submit(named(3, 5))
+    order = host.run()
+    assert order == [0] + [1] * 5 + [2, 3] * 5
+
+
+def test_tokens_are_counted_between_the_steps_of_replies() -> None:
+    host = Host()
+    host.submit(named(1, 9))
+    host.submit(CountTokens((Message("user", "Hello"),)))
+    order = host.run()
+    assert order.index("count") <= 2
+
+
+def test_a_reply_cancelled_in_the_queue_ends_at_once() -> None:
+    host = Host(max_active=2)
+    jobs = [host.submit(named(name, 20)) for name in range(1, 5)]
+    jobs[-1].cancel()
+    order = host.run()
+    assert order.index(4) <= 4 and order.count(4) == 1
+
+
+def test_a_bug_in_one_reply_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    class Faulty(Stepping):
+        def steps(self, request: GenerationRequest, *rest: Any) -> Iterator[Sequence[Event]]:
+            if request.seed == 2:
+                raise ZeroDivisionError
+            return super().steps(request, *rest)
+
+    host = Host()
+    host.engine.__class__ = Faulty
+    for name in (1, 2, 3):
+        host.submit(named(name, 4))
+    order = host.run()
+    assert order.count(1) == order.count(3) == 4
+    assert [event.code for event in host.events[2] if event] == ["internal"] and "ZeroDivisionError" in caplog.text
+
+
+def test_a_reply_cancelled_behind_a_request_that_runs_alone_does_not_run_next_to_it() -> None:
+    host = Host()
+
+    def submit_others(event: Event | None) -> None:  # as soon as the first measurement runs
+        if event is not None and len(host.events) == 1:
+            host.submit(MeasureMachine())
+            host.submit(named(1, 5)).cancel()
+
+    host.host.submit(MeasureMachine(), submit_others)
+    host.engine.gate.set()
+    while len(host.events) < 3:
+        assert not host.host._ended.wait(0.001)
+    assert host.run() == [0, *["alone"] * 4, 1]
