@@ -1,7 +1,9 @@
 """The download queue: saved pairs that are downloaded one after another.
 
-`python -m mlx_engine.models.downloads.download_queue` runs the queue in its own process, so that the window never waits for it and quitting
-loses nothing. It reads commands as JSON lines from standard input: {"do": "add" | "pause" | "cancel", "target": …, "drafter": …}
+`python -m mlx_engine.models.downloads.download_queue` runs the queue in its own process, so that the window never waits
+for it and quitting loses nothing.
+
+It reads commands as JSON lines from standard input: {"do": "add" | "pause" | "cancel", "target": …, "drafter": …}
 or {"do": "limit", "bytes_per_s": number or null}, which is also saved. It writes events as JSON lines to standard output, where
 "event" is queue, progress, ready, failed, or error (a refused command, with its pair). It ends when standard input ends.
 """

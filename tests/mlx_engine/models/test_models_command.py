@@ -77,7 +77,8 @@ class TestPull:
         local_hub.repo("owner/drafter", drafter_files(100_000))
         environment = {**os.environ, "HF_ENDPOINT": local_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
         environment.pop("HF_HUB_CACHE", None)
-        code = f"import sys; sys.modules['mlx'] = None; from mlx_engine.cli.main import main; sys.exit(main({['models', 'pull', *BOTH]!r}))"
+        code = "import sys; sys.modules['mlx'] = None; from mlx_engine.cli.main import main; "
+        code += f"sys.exit(main({['models', 'pull', *BOTH]!r}))"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         expect_whole(local_hub, Cache(tmp_path / "home/hub"))
