@@ -17,7 +17,8 @@ from app.text.language import translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config
-from mlx_engine.mcp.servers import ServerStatus, ToolServers
+from mlx_engine.mcp.server_status import ServerStatus
+from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
 
 log = logging.getLogger(__name__)

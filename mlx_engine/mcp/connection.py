@@ -20,7 +20,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.mcp import builtin_tools
 from mlx_engine.mcp.config import ServerConfig, resolved
 from mlx_engine.mcp.oauth import SIGN_IN_S, SignInNeeded, authorization
-from mlx_engine.mcp.servers import ServerState, ServerStatus, failed, gone
+from mlx_engine.mcp.server_status import ServerState, ServerStatus, failed, gone
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import Link, kill, stdio, streamable_http
 

@@ -4,11 +4,11 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.server_status import ServerStatus, failed, gone
 from mlx_engine.mcp.tool import Tool, ToolResult
 
 if TYPE_CHECKING:
@@ -16,25 +16,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ServerState = Literal["off", "connecting", "ready", "failed", "sign_in"]
 _END_S, _KILL_S = 1.6, 0.2
-
-
-@dataclass(frozen=True)
-class ServerStatus:
-    """The state of a server.
-
-    Attributes:
-        state: “sign_in” if the user has to sign in first.
-        error: why the server can't be used.
-        log: the last lines of the server's output, except its messages; untrusted.
-    """
-
-    name: str
-    state: ServerState
-    error: EngineText | None = None
-    tools: tuple[Tool, ...] = ()
-    log: tuple[str, ...] = ()
 
 
 class ToolServers:
@@ -239,14 +221,6 @@ class _Call:
             self._done(result)
         except Exception:
             log.exception("The result of a tool call can't be delivered")
-
-
-def failed(error: EngineText) -> ToolResult:
-    return ToolResult(error.message, error, failed=True)
-
-
-def gone(server: str) -> EngineText:
-    return EngineText.of("tool_server_gone", "The connection to “{server}” has ended.", server=server)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

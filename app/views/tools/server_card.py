@@ -17,7 +17,7 @@ from app.widgets.layout import column, flow, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
 
 MAX_TOOLS = 100  # shown

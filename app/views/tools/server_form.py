@@ -18,7 +18,7 @@ from app.widgets.pairs_field import PairsField
 from app.widgets.secret_texts import secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 
 WIDTH = 480
 

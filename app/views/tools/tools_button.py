@@ -19,7 +19,7 @@ from app.widgets.theme import Theme
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 
 _PROBE = (Message("user", "."),)
 

@@ -21,7 +21,8 @@ from mlx_engine.contract.events import Commit, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.record import DENIED, STOPPED
-from mlx_engine.mcp.servers import ServerStatus, ToolServers
+from mlx_engine.mcp.server_status import ServerStatus
+from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 

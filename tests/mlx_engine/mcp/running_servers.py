@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerState, ServerStatus, ToolServers
+from mlx_engine.mcp.server_status import ServerState, ServerStatus
+from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult
 
 PATIENCE_S = 60  # for busy machines

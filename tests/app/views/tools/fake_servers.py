@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
 
 CALCULATE = Tool("Calculator", "calculator", description="Calculate an arithmetic expression.")

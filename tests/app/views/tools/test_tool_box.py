@@ -16,7 +16,7 @@ from app.session.tool_box import ToolBox
 from app.storage.settings import ChatSettings
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, read_config
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
 from tests.app.conftest import PATIENCE_MS
 from tests.app.views.tools.fake_servers import CALCULATE, FakeServers, failed

@@ -15,7 +15,7 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
 from mlx_engine.mcp.config import ServerConfig
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done

@@ -18,7 +18,7 @@ from app.views.tools.tools_pane import ToolsPane
 from app.widgets.pairs_field import HIDDEN
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, import_config
-from mlx_engine.mcp.servers import ServerStatus
+from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running
 from tests.app.views.tools.fake_servers import CALCULATE, FakeServers, failed
