@@ -14,11 +14,11 @@ from PySide6.QtCore import QEvent, QObject, QProcess, QSettings, QSocketNotifier
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
-from app.notice import Notice
 from app.rendering.highlighting import warm_up
 from app.session.conductor import Conductor
 from app.session.engine_adapter import EngineAdapter
 from app.session.memory_watch import MemoryWatch
+from app.session.notice import Notice
 from app.session.picker import Picker
 from app.session.tool_box import ToolBox
 from app.session.tuning_run import TuningJob

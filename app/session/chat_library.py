@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.notice import Notice, NoticeAction
+from app.session.notice import Notice, NoticeAction
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
 from app.storage.chat_tree import Chat, Node, new_id

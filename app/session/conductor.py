@@ -6,12 +6,12 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.notice import Notice
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
 from app.session.compare_run import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
 from app.session.engine_adapter import EngineAdapter
 from app.session.measurements import RooflineJob
+from app.session.notice import Notice
 from app.session.pair_session import PairLoader
 from app.session.reply_run import ReplyJob
 from app.session.tool_box import ToolBox

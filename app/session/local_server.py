@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.notice import Notice
+from app.session.notice import Notice
 from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences
 from app.text.language import number, tr, translated

@@ -9,10 +9,10 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.notice import Notice
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.measurements import BackgroundTuning
 from app.session.model_list import listed_name
+from app.session.notice import Notice
 from app.text.language import sentences, tr, translated
 from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText, UserError

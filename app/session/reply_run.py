@@ -7,9 +7,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.notice import Notice
 from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.notice import Notice
 from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
 from app.storage.reply import Reply

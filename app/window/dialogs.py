@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
-from app.notice import Notice
 from app.session.compare_run import Comparison
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer
+from app.session.notice import Notice
 from app.session.picker import Picker
 from app.session.preferences import Pane, Preferences
 from app.session.tuning_run import TuningJob

@@ -10,10 +10,10 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QT
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
-from app.notice import Notice
 from app.session.chat_titles import ChatTitles
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer
+from app.session.notice import Notice
 from app.session.picker import Picker
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend

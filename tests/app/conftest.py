@@ -120,7 +120,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
-    monkeypatch.setattr("app.notice.SHOWN_MS", 2 * PATIENCE_MS)  # a busy machine may be slower than a reader
+    monkeypatch.setattr("app.views.chat.notice_bar.SHOWN_MS", 2 * PATIENCE_MS)  # a busy machine may be slower than a reader
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
     started: list[Running] = []
     qapp.setQuitOnLastWindowClosed(False)

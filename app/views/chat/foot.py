@@ -7,17 +7,18 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 
-from app.notice import Notice, NoticeAction, NoticeBar
 from app.rendering.text_marks import SourceLegend
 from app.session.conductor import Conductor
 from app.session.context_meter import ContextMeter
 from app.session.context_use import ContextUse, Misfit
+from app.session.notice import Notice, NoticeAction
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
 from app.storage.wording import about_tokens, number
 from app.text.language import sentences, tr
 from app.views.chat.composer import Composer
 from app.views.chat.full_context import FullContextBar
+from app.views.chat.notice_bar import NoticeBar
 from app.views.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row

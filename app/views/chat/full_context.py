@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QFrame
 
-from app.notice import Notice
 from app.session.conductor import Conductor
 from app.session.context_meter import ContextMeter
 from app.session.engine_adapter import Delivery
+from app.session.notice import Notice
 from app.text.language import tr, translated
 from app.views.chat.composer import Composer
 from app.widgets.controls import button, small_label

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.notice import Notice
+from app.session.notice import Notice
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools

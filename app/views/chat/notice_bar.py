@@ -1,49 +1,17 @@
 """Notices shown above the composer, one at a time."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QPushButton
 
+from app.session.notice import Notice, NoticeAction
 from app.text.language import tr
 from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
 SHOWN_MS = 10_000  # how long a notice that needs no action is shown
-
-
-@dataclass(frozen=True)
-class NoticeAction:
-    """A button of a notice. `needed` keeps the notice until the user closes it."""
-
-    title: str
-    act: Callable[[], object]
-    needed: bool = False
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A message to the user. It goes away by itself unless it needs an action."""
-
-    text: str
-    kind: Literal["info", "error"] = "info"
-    offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    # Outdated once models load, generation ends, another chat opens, the server has no error, or the message fits.
-    until: Literal["", "loaded", "idle", "chat", "server", "fits"] = ""
-    again: str = ""  # name of the connection that a button tries again
-    topic: str = ""  # a newer notice on the same topic replaces this one
-    actions: tuple[NoticeAction, ...] = ()
-    stays: bool = False  # the user may be away when it appears, or has to do something
-
-    @property
-    def passing(self) -> bool:
-        """Whether the notice goes away after a while, or when another chat opens."""
-        needed = self.stays or self.offer or self.again or any(one.needed for one in self.actions)
-        return self.kind == "info" and not needed and self.until in ("", "chat")
 
 
 class NoticeBar(QFrame):

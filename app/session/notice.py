@@ -1,0 +1,35 @@
+"""Messages to the user, which the window shows above the composer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class NoticeAction:
+    """A button of a notice. `needed` keeps the notice until the user closes it."""
+
+    title: str
+    act: Callable[[], object]
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message to the user. It goes away by itself unless it needs an action."""
+
+    text: str
+    kind: Literal["info", "error"] = "info"
+    offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
+    # Outdated once models load, generation ends, another chat opens, the server has no error, or the message fits.
+    until: Literal["", "loaded", "idle", "chat", "server", "fits"] = ""
+    again: str = ""  # name of the connection that a button tries again
+    topic: str = ""  # a newer notice on the same topic replaces this one
+    actions: tuple[NoticeAction, ...] = ()
+    stays: bool = False  # the user may be away when it appears, or has to do something
+
+    @property
+    def passing(self) -> bool:
+        """Whether the notice goes away after a while, or when another chat opens."""
+        needed = self.stays or self.offer or self.again or any(one.needed for one in self.actions)
+        return self.kind == "info" and not needed and self.until in ("", "chat")
