@@ -19,10 +19,10 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.rendering.blocks import Alignment, Block, Cell, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan
+from app.widgets.formulas import MAX_FORMULA
 
 BULLETS = "•◦▪"
 LINE_BREAK = "\u2028"
-MAX_FORMULA = 2000  # characters; a longer formula is shown as text
 MAX_NESTING = 60  # a deeper section is shown as source: the parser would drop its text below this level
 MAX_MARKS = 2000  # punctuation marks in a paragraph; a paragraph with more is shown as source
 MAX_COLUMNS = 100  # of a table; in a wide one, short rows would be padded with many empty cells

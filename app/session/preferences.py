@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Generic, Literal, TypeVar, overload
+from typing import Generic, Literal, Protocol, TypeVar, overload
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
+from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
 from app.text.language import LANGUAGES, tr
-from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 from mlx_engine.api_server import PORT
 from mlx_engine.mcp.tool_loop import MOST_STEPS
 
@@ -66,6 +66,17 @@ class Setting(Generic[T]):
 
     def __set__(self, preferences: Preferences, value: T) -> None:
         self.write(preferences, value)
+
+
+class Look(Protocol):
+    """What preferences change at once: the theme."""
+
+    reduce_motion: bool
+
+    def set_appearance(self, appearance: Appearance) -> None: ...
+    def set_contrast(self, contrast: Contrast) -> None: ...
+    def set_text_size(self, pixels: int) -> None: ...
+    def show_token_sources(self, shown: bool) -> None: ...
 
 
 class Preferences(QObject):
@@ -169,9 +180,9 @@ class Preferences(QObject):
     changed = Signal()
     restart_requested = Signal()
 
-    def __init__(self, theme: Theme, file: QSettings, parent: QObject | None = None) -> None:
+    def __init__(self, look: Look, file: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme, self.file = theme, file
+        self._look, self.file = look, file
         self._language_at_launch = self.language
         self.apply()
 
@@ -193,12 +204,12 @@ class Preferences(QObject):
 
     def apply(self) -> None:
         """Apply the current values."""
-        theme = self._theme
-        theme.set_appearance(self.appearance)
-        theme.set_contrast(self.contrast)
-        theme.set_text_size(self.text_size)
-        theme.reduce_motion = self.reduce_motion
-        theme.show_token_sources(self.token_sources)
+        look = self._look
+        look.set_appearance(self.appearance)
+        look.set_contrast(self.contrast)
+        look.set_text_size(self.text_size)
+        look.reduce_motion = self.reduce_motion
+        look.show_token_sources(self.token_sources)
         self.changed.emit()
 
     @property

@@ -25,8 +25,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtSvg import QSvgRenderer
 
-from app.rendering.markdown import MAX_FORMULA
-
+MAX_FORMULA = 2000  # characters; a longer formula is shown as text
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10
 DISPLAY = QTextFormat.Property.UserProperty + 11

@@ -2,22 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.system import macos
+from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 from app.widgets.formulas import Typesetter
 from app.widgets.style_sheet import style_sheet
 
-Appearance = Literal["system", "light", "dark"]
-Contrast = Literal["system", "standard", "high"]
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
-TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 22, 24, 27, 30)  # pixels
-DEFAULT_TEXT_SIZE = 15
 SMALL = 0.86  # of the text size, for statistics and captions
 LISTED = 0.93  # of the text size, for rows of a list
 

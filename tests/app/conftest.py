@@ -14,12 +14,12 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
 from app.text import language
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.transcript import Transcript
-from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.served_engine import LOCAL_ONLY, ServedEngine
 

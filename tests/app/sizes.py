@@ -26,11 +26,11 @@ from PySide6.QtCore import QSize  # isort: skip
 from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
 
 from app.application import Slipstream
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.text import language
 from app.views.models.connection_form import ConnectionForm
 from app.views.models.picker_dialog import PickerDialog
-from app.widgets.theme import DEFAULT_TEXT_SIZE
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.remote.saved_endpoints import SavedConnection
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done

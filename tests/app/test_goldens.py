@@ -20,8 +20,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.transcript.transcript import Transcript
-from app.widgets.theme import DEFAULT_TEXT_SIZE, FONTS, Theme
+from app.widgets.theme import FONTS, Theme
 from tests.app.conftest import reply_views
 from tests.app.scripted_engine import a_round, commit, done
 

@@ -7,10 +7,10 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
+from app.system.appearance import Appearance
 from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.server.server_dialog import ServerDialog
 from app.widgets.layout import SCREEN_SHARE, ScrollingPage
-from app.widgets.theme import Appearance
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
 from tests.app.widgets.test_colors import contrast

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
-from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme
+from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse

@@ -7,11 +7,12 @@ from PySide6.QtGui import QColor, QImage, QImageWriter
 from PySide6.QtWidgets import QFrame, QWidget
 
 from app.storage.comparison_record import ComparisonRecord, verdict_on
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.text.language import figures, tr
 from app.views.compare.compare_side import CompareFigures
 from app.widgets.controls import Label, small_label, styled_label
 from app.widgets.layout import column, row
-from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme
+from app.widgets.theme import Theme
 
 WIDTH, HEIGHT = 2400, 1350  # an aspect ratio that most sites show without cropping
 SCALE = 4  # image pixels per window pixel at the default text size

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QApplication
 from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
 from app.storage.reply import Reply
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.transcript.stats_line import StatsLine
 from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
-from app.widgets.theme import DEFAULT_TEXT_SIZE, Theme, set_look
+from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText
 from tests.app.scripted_engine import stats
 

@@ -22,11 +22,12 @@ from pytestqt.qtbot import QtBot
 from app.rendering.code_view import CodeView
 from app.session.preferences import SETTINGS, Preferences
 from app.storage.settings import ChatSettings
+from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES
 from app.text.language import VARIABLE, use
 from app.views.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton, Switch
-from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
+from app.widgets.theme import Theme
 from mlx_engine.mcp.config import ServerConfig
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
