@@ -17,41 +17,37 @@ from tests.tracked import tracked
 
 ROOT = Path(__file__).parents[1]
 
-# Levels of mlx_engine, top first. A module imports only from the levels below its own.
-LEVELS = (
-    "__main__",
-    "cli",
-    "bench",
-    "terminal",
-    "server",
-    "remote",
-    "host",
-    "engine",
-    "drafter_comparison",
-    "tuning training generation",
-    "comparison",
-    "loading",
-    "target_model",
-    "tokenizer_files",
-    "warmup",
-    "prefix reply_text",
-    "chat",
-    "template_sandbox token_texts known_prompts",
-    "template_child",
-    "decoding",
-    "channels",
-    "targets",
-    "drafters",
-    "memory device",
-    "kernels",
-    "pairs",
-    "families",
-    "tools",
-    "limits",
-    "events",
-    "machine_events",
-    "requests errors blas",
-)
+# Packages of mlx_engine and app, top first. A package imports only from those below its own line.
+LEVELS = {
+    "mlx_engine": (
+        "__main__",
+        "cli",
+        "remote api_server",
+        "engine",
+        "tuning calibration",
+        "prefix loading",
+        "mcp decoding",
+        "targets formats",
+        "drafters",
+        "models",
+        "hardware kernels",
+        "contract",
+    ),
+    "app": (
+        "__main__",
+        "selftest",
+        "application",
+        "window",
+        "views",
+        "session",
+        "rendering",
+        "widgets",
+        "storage",
+        "system",
+        "text",
+    ),
+}
+MAX_LOOSE = 3  # modules next to packages
 # Top-level packages and what each may import.
 PACKAGES = {
     "app": {"app", "mlx_engine"},
@@ -92,36 +88,80 @@ def test_packages_import_in_one_direction(package: str) -> None:
     assert not wrong
 
 
-def test_engine_modules_import_only_from_lower_levels() -> None:
-    level_of = {module: level for level, modules in enumerate(LEVELS) for module in modules.split()}
+def modules(package: str) -> dict[str, Path]:
+    """Return the files of a package by module name."""
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in sources(package)}
+
+
+def test_the_engine_imports_nothing_by_itself() -> None:
+    assert not list(imports(ROOT / "mlx_engine/__init__.py")), "importing one module must be quick"
+
+
+@pytest.mark.parametrize("package", LEVELS)
+def test_packages_import_only_from_lower_levels(package: str) -> None:
+    level_of = {name: level for level, names in enumerate(LEVELS[package]) for name in names.split()}
+    folders = {module.split(".")[1] for module in modules(package) if "." in module}
+    assert folders == set(level_of), "LEVELS lists every package and loose module"
     wrong = []
-    for path in sources("mlx_engine"):
-        module = path.relative_to(ROOT / "mlx_engine").with_suffix("").parts[0]
-        if module == "__init__":
-            assert not list(imports(path)), "mlx_engine/__init__.py imports nothing, so that importing one module is quick"
-            continue
-        assert module in level_of, f"add {path.relative_to(ROOT)} to LEVELS"
+    for module, path in modules(package).items():
+        own = module.split(".")[1] if "." in module else None
         for line, name in imports(path):
-            package, _, rest = name.partition(".")
+            top, _, rest = name.partition(".")
             other = rest.split(".")[0]
-            if package != "mlx_engine" or other in ("", module, "errors"):
-                continue
-            if level_of.get(other, -1) <= level_of[module]:
+            if own and top == package and other in level_of and other != own and level_of[other] <= level_of[own]:
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}, which is not on a lower level")
     assert not wrong
 
 
-def test_app_modules_have_no_import_cycles() -> None:
-    """Imports under TYPE_CHECKING count."""
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sources("app")}
-    graph = {
-        module: {found for _, name in imports(path) for found in (name, name.rpartition(".")[0]) if found in modules} - {module}
-        for module, path in modules.items()
-    }
+@pytest.mark.parametrize("package", LEVELS)
+@pytest.mark.parametrize("depth", [3, 9])
+def test_no_imports_form_a_cycle(package: str, depth: int) -> None:
+    """Neither packages inside packages (depth 3) nor modules (any depth). Imports under TYPE_CHECKING count."""
+    files = modules(package)
+    graph: dict[str, set[str]] = {}
+    for module, path in files.items():
+        own = ".".join(module.split(".")[:depth])
+        imported = {found for _, name in imports(path) for found in (name, name.rpartition(".")[0]) if found in files}
+        graph.setdefault(own, set()).update({".".join(name.split(".")[:depth]) for name in imported} - {own})
+    for parent in {name.rpartition(".")[0] for name in graph}:
+        graph.pop(parent, None)  # a package is its modules
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter({name: found & graph.keys() for name, found in graph.items()}).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("package", LEVELS)
+def test_packages_with_packages_have_few_loose_modules(package: str) -> None:
+    crowded = {}
+    for folder in {path.parent for path in sources(package)}:
+        loose = [path.name for path in folder.glob("*.py") if path.name not in ("__init__.py", "__main__.py")]
+        if any(folder.glob("*/__init__.py")) and len(loose) > MAX_LOOSE:
+            crowded[str(folder.relative_to(ROOT))] = loose
+    assert crowded == {}
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = [path.name for package in LEVELS for path in sources(package) if path.name not in ("__init__.py", "__main__.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_session_and_storage_use_no_widgets() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package in ("app/session", "app/storage", "app/system", "app/text")
+        for path in sources(package)
+        for line, name in imports(path)
+        if name.startswith(("PySide6.QtWidgets", "app.widgets", "app.rendering"))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", LEVELS)
+def test_architecture_describes_every_package(package: str) -> None:
+    rows = re.findall(rf"^\| `{package}/(\w+)/` \|", (ROOT / "docs/architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
+    folders = [path.parent.name for path in (ROOT / package).glob("*/__init__.py")]
+    assert sorted(rows) == sorted(folders)
 
 
 def test_app_and_engine_do_not_mix_qt_and_mlx() -> None:
@@ -135,7 +175,7 @@ def test_app_and_engine_do_not_mix_qt_and_mlx() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("package", ["pairs", "server"])
+@pytest.mark.parametrize("package", ["models", "contract", "remote", "mcp", "api_server"])
 def test_choosing_a_pair_and_serving_do_not_import_mlx(package: str) -> None:
     code = f"import sys, pkgutil, importlib, mlx_engine.{package} as p\n"
     code += f"for m in pkgutil.walk_packages(p.__path__, 'mlx_engine.{package}.'): importlib.import_module(m.name)\n"
