@@ -25,7 +25,7 @@ FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de", "zh_CN")
 APP, ENGINE = "Slipstream", "Engine"
 _CODE = re.compile(r"[a-z][a-z0-9_]*")
-_TERMINAL = ("mlx_engine/bench/", "mlx_engine/cli/", "mlx_engine/cli/main.py")
+_TERMINAL = ("mlx_engine/cli/",)
 
 
 def texts() -> dict[str, str]:

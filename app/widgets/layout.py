@@ -219,7 +219,8 @@ def fit_content(dialog: QDialog, width: int = 0) -> None:
     """Size a dialog of at least `width` pixels so that its content needs no scrolling, if the screen has room."""
     for area in dialog.findChildren(ScrollingPage):
         area.ensurePolished()
-        area.page.layout().activate()  # leaves out rows that were hidden since
+        if (layout := area.page.layout()) is not None:
+            layout.activate()  # leaves out rows that were hidden since
         area.updateGeometry()
     size = dialog.sizeHint().expandedTo(QSize(width, 0))
     dialog.resize(size.boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))

@@ -34,3154 +34,9 @@
             <translation>Drafter wird angepasst</translation>
         </message>
         <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply ended: {ending}</source>
-            <translation>Antwort fertig, {ending}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>Antwort fertig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>The reply failed. {error}</source>
-            <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>{server} wants to run “{tool}”: {arguments}</source>
-            <translation>{server} möchte „{tool}“ ausführen: {arguments}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>{tool} needs approval: {arguments}</source>
-            <translation>{tool} braucht Ihre Erlaubnis: {arguments}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 Seite</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show text</source>
-            <translation>Angehängt: {name}. Text anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Cancel reading</source>
-            <translation>Auslassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Close</source>
-            <translation>Schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Done</source>
-            <translation>Fertig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Drop files to attach them</source>
-            <translation>Dateien hier ablegen, um sie anzuhängen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Reading {name}…</source>
-            <translation>{name} wird gelesen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>{name} entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Show the text of {name}</source>
-            <translation>Den Text von {name} anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Text of {name}</source>
-            <translation>Text von {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text is sent to the model with the message.</source>
-            <translation>Dieser Text wird mit der Nachricht an das Modell gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} Seiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, over the limit of {limit}</source>
-            <translation>{tokens}, über der Grenze von {limit}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_reader.py" />
-            <source>Can't read “{name}”.</source>
-            <translation>„{name}“ kann nicht gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Chat Settings</source>
-            <translation>Chat-Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Close settings</source>
-            <translation>Einstellungen schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Custom</source>
-            <translation>Eigene</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete</source>
-            <translation>Löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete this preset</source>
-            <translation>Diese Voreinstellung löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat or send it to servers</source>
-            <translation>Diesen Chat weder zwischenspeichern noch an Server senden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
-            <translation>Verwirft Token unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Frequency penalty</source>
-            <translation>Häufigkeitsmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Generation</source>
-            <translation>Erzeugung</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Higher values add variety; 0 always picks the most likely token.</source>
-            <translation>Höhere Werte bringen mehr Abwechslung; 0 nimmt immer das wahrscheinlichste Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Instructions for the model, such as a role, tone, or language</source>
-            <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps only this many of the most likely tokens.</source>
-            <translation>Behält nur so viele der wahrscheinlichsten Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
-            <translation>Behält die wahrscheinlichsten Token bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Leave empty for a random seed.</source>
-            <translation>Leer lassen für einen zufälligen Seed.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Limits the length of a reply.</source>
-            <translation>Begrenzt die Länge einer Antwort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Name:</source>
-            <translation>Name:</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>Aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens more each time they appear.</source>
-            <translation>Benachteiligt Token mit jedem Vorkommen stärker.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens that have already appeared.</source>
-            <translation>Benachteiligt Token, die schon vorgekommen sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Presence penalty</source>
-            <translation>Vorkommensmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Preset</source>
-            <translation>Voreinstellung</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Random</source>
-            <translation>Zufällig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Repetition penalty</source>
-            <translation>Wiederholungsmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset</source>
-            <translation>Zurücksetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to defaults</source>
-            <translation>Auf die Vorgaben zurücksetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save As…</source>
-            <translation>Sichern unter …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save Preset</source>
-            <translation>Voreinstellung sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save as a preset</source>
-            <translation>Als Voreinstellung sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>Seed</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>System-Prompt</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Temperature</source>
-            <translation>Temperatur</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Thinking</source>
-            <translation>Nachdenken</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Token limit</source>
-            <translation>Token-Grenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Values above 1 make repeated tokens less likely.</source>
-            <translation>Werte über 1 machen wiederholte Token unwahrscheinlicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
-            <translation>Dateien anhängen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>Abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>Bearbeiten abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Editing message</source>
-            <translation>Nachricht wird bearbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message</source>
-            <translation>Nachricht</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message Slipstream</source>
-            <translation>Nachricht an Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send</source>
-            <translation>Senden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send (Return)</source>
-            <translation>Senden (Eingabetaste)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Slipstream can't read images yet.</source>
-            <translation>Slipstream kann noch keine Bilder lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop</source>
-            <translation>Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>Stopp (Esc)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>{name} and {count} more</source>
-            <translation>{name} und {count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Wait for it to finish, or stop it.</source>
-            <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
-            <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
-            <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>DFlash isn't available: {why_plain}</source>
-            <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded.</source>
-            <translation>Es sind keine Modelle geladen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>Plain replies aren't available: {why}</source>
-            <translation>Einfache Antworten sind nicht verfügbar: {why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Try again in a moment.</source>
-            <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
-            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wählen Sie ein Modell auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>To compare, load a pair first.</source>
-            <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>Write a message first.</source>
-            <translation>Schreiben Sie zuerst eine Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
-            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>A reply is being generated in “{title}”.</source>
-            <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Context</source>
-            <translation>Kontext</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Counting tokens before sending…</source>
-            <translation>Vor dem Senden werden die Token gezählt …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Counting tokens…</source>
-            <translation>Token werden gezählt …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Don't send the message</source>
-            <translation>Nachricht nicht senden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Export…</source>
-            <translation>Exportieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Messages go to {host}</source>
-            <translation>Nachrichten gehen an {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Note</source>
-            <translation>Hinweis</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Open Chat</source>
-            <translation>Chat öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Open the chat that is generating a reply</source>
-            <translation>Den Chat öffnen, in dem eine Antwort erzeugt wird</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Replies stop when the chat fills the context</source>
-            <translation>Antworten enden, wenn der Chat den Kontext füllt</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat to another location</source>
-            <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Shorten the message.</source>
-            <translation>Kürzen Sie die Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Shorten the system prompt.</source>
-            <translation>Kürzen Sie den Systemprompt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Start a new chat, or edit an earlier message.</source>
-            <translation>Beginnen Sie einen neuen Chat, oder bearbeiten Sie eine frühere Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The latest changes in this chat aren't saved.</source>
-            <translation>Die letzten Änderungen in diesem Chat sind nicht gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The latest changes in this chat can't be saved: {reason}.</source>
-            <translation>Die letzten Änderungen in diesem Chat können nicht gesichert werden: {reason}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the models have loaded.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the reply has ended.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist. Ein Werkzeugaufruf braucht Ihre Erlaubnis.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the tools are ready.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
-            <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The reply will start when the tools are ready.</source>
-            <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
-            <translation>Der System-Prompt passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The text doesn't fit: {tokens}, {left} left</source>
-            <translation>Der Text passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The tools don't fit: {tokens}, {left} left</source>
-            <translation>Die Werkzeuge passen nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens)</source>
-            <translation>Dieser Chat ist voll ({limit} Token)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>This private chat isn't sent to {host}</source>
-            <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Turn some tools off.</source>
-            <translation>Schalten Sie einige Werkzeuge aus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}1 token left</source>
-            <translation>Noch {about}1 Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>Noch {about}{left} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{name} doesn't fit: {tokens}, {left} left</source>
-            <translation>{name} passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>“{title}” needs your approval for a tool call.</source>
-            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Cancel the summary</source>
-            <translation>Zusammenfassung abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Continue with a Rolling Window</source>
-            <translation>Mit gleitendem Fenster fortfahren</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages but keeps them in the chat</source>
-            <translation>Lässt die ältesten Nachrichten weg, behält sie aber im Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Start New Chat with Summary</source>
-            <translation>Neuer Chat mit Zusammenfassung</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Summarizing the chat…</source>
-            <translation>Der Chat wird zusammengefasst …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>Zusammenfassung von „{title}“:</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
-            <translation>Der Kontext des Modells ist voll. Fahren Sie hier fort, beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly. Try again.</source>
-            <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>, {bits}-bit</source>
-            <translation>, {bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>About {size}</source>
-            <translation>Etwa {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask anything, faster</source>
-            <translation>Fragen Sie alles, nur schneller</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {prompt}</source>
-            <translation>Fragen: {prompt}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Calculator</source>
-            <translation>Rechner</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Choose a Model…</source>
-            <translation>Modell auswählen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Choose a model</source>
-            <translation>Ein Modell auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>Code</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Compare shows both speeds side by side.</source>
-            <translation>„Vergleichen“ zeigt beide Geschwindigkeiten nebeneinander.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Connected to {host}</source>
-            <translation>Verbunden mit {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
-            <translation>DFlash verwendet ein Paar von Modellen: Ein kleines entwirft, ein großes prüft. Derselbe Text, schneller.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Everything you write stays on this computer.</source>
-            <translation>Alles, was Sie schreiben, bleibt auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Explanation</source>
-            <translation>Erklärung</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>How many divisors does 84 have?</source>
-            <translation>Wie viele Teiler hat 84?</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>List</source>
-            <translation>Liste</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>List the first 8 square numbers.</source>
-            <translation>Nenne die ersten 8 Quadratzahlen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Loading the models</source>
-            <translation>Modelle werden geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Math</source>
-            <translation>Mathematik</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ready (DFlash is off)</source>
-            <translation>Bereit, ohne DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Recommended for this computer</source>
-            <translation>Für diesen Computer empfohlen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Table</source>
-            <translation>Tabelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The demo model understands only English.</source>
-            <translation>Das Demo-Modell versteht nur Englisch.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The demo pair answers only a few kinds of questions.</source>
-            <translation>Das Demo-Paar beantwortet nur wenige Arten von Fragen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Tool calls are sent to {hosts}.</source>
-            <translation>Werkzeugaufrufe werden an {hosts} gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
-            <translation>Werkzeugaufrufe werden an {hosts} gesendet. Alles andere bleibt auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Try the built-in demo</source>
-            <translation>Die eingebaute Demo ausprobieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Up to {rate} tok/s without DFlash</source>
-            <translation>Bis zu {rate} Token/s ohne DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>What is 4817 × 392?</source>
-            <translation>Wie viel ist 4817 × 392?</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>What is speculative decoding?</source>
-            <translation>Was ist spekulatives Dekodieren?</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Write a Python function that checks if a number is prime.</source>
-            <translation>Schreibe eine Python-Funktion, die prüft, ob eine Zahl eine Primzahl ist.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Write the 7 times table up to 10.</source>
-            <translation>Schreibe das Einmaleins der 7 bis 10.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>{low} to {high}× as fast with DFlash</source>
-            <translation>mit DFlash {low}- bis {high}-mal so schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Differs from here on: “{words}”</source>
-            <translation>Ab hier anders: „{words}“</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Ends here; the other reply continues</source>
-            <translation>Endet hier; die andere Antwort geht weiter</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>First token</source>
-            <translation>Erstes Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Go to the first difference</source>
-            <translation>Zum ersten Unterschied gehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Rounds</source>
-            <translation>Runden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Spaces or line breaks differ from here on</source>
-            <translation>Ab hier andere Leerzeichen oder Zeilenumbrüche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Thinking ends here; the other reply continues</source>
-            <translation>Das Denken endet hier; die andere Antwort geht weiter</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Tokens</source>
-            <translation>Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Tokens/round</source>
-            <translation>Token/Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>tok/s</source>
-            <translation>Token/s</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{description}. Go to the first difference</source>
-            <translation>{description}. Zum ersten Unterschied gehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} reply</source>
-            <translation>Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} speed</source>
-            <translation>Geschwindigkeit: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>1 run each</source>
-            <translation>je 1 Lauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>All drafters</source>
-            <translation>Alle Drafter</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare</source>
-            <translation>Vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare plain decoding with DFlash</source>
-            <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare with this computer</source>
-            <translation>Mit diesem Computer vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares every drafter of this model that is on this computer</source>
-            <translation>Vergleicht alle Drafter dieses Modells, die auf diesem Computer sind</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares the drafters on several prompts, each with the messages before it</source>
-            <translation>Vergleicht die Drafter mit mehreren Prompts, jeweils mit den Nachrichten davor</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares the server with the pair last used on this computer</source>
-            <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparing…</source>
-            <translation>Vergleicht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparison failed</source>
-            <translation>Vergleich fehlgeschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparison of {stem}</source>
-            <translation>Vergleich {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Computes all replies in exact mode, so that they can't differ</source>
-            <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Image</source>
-            <translation>Bild kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy an image of this comparison</source>
-            <translation>Ein Bild dieses Vergleichs kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Enter a prompt to compare</source>
-            <translation>Prompt zum Vergleichen eingeben</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Guarantee identical text (slower)</source>
-            <translation>Identischen Text garantieren (langsamer)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>History</source>
-            <translation>Verlauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Image copied.</source>
-            <translation>Bild kopiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>JSON (*.json)</source>
-            <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Last {count} prompts of this chat</source>
-            <translation>Letzte {count} Prompts dieses Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Lookup</source>
-            <translation>Nachschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>PNG image (*.png)</source>
-            <translation>PNG-Bild (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Plain</source>
-            <translation>Einfach</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>Prompt</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Result</source>
-            <translation>Ergebnis</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Runs per mode</source>
-            <translation>Läufe pro Modus</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Image</source>
-            <translation>Bild sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Image…</source>
-            <translation>Bild sichern …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Results</source>
-            <translation>Ergebnisse sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Results…</source>
-            <translation>Ergebnisse sichern …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save an image of this comparison</source>
-            <translation>Ein Bild dieses Vergleichs sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save this comparison as JSON</source>
-            <translation>Diesen Vergleich als JSON sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Show or hide earlier comparisons</source>
-            <translation>Frühere Vergleiche ein- oder ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop comparing</source>
-            <translation>Vergleich stoppen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stopped</source>
-            <translation>Gestoppt</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
-            <translation>Die Drafter beantworten nacheinander die letzten {count} Prompts dieses Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
-            <translation>Die Drafter werden nacheinander geladen. Seed und Einstellungen sind für alle gleich.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The message before this prompt is included.</source>
-            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The modes run one after the other, with the same seed and settings.</source>
-            <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
-            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Antworten können sich unterscheiden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The {count} messages before this prompt are included.</source>
-            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Use the fastest drafter</source>
-            <translation>Den schnellsten Drafter verwenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Use {name}</source>
-            <translation>{name} verwenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>Urteil</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>a prompt</source>
-            <translation>eines Prompts</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{count} runs each</source>
-            <translation>je {count} Läufe</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{mode}, run {index} of {total}</source>
-            <translation>{mode}, Lauf {index} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>Median of {repeats} runs each</source>
-            <translation>Median von je {repeats} Läufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>One run each</source>
-            <translation>Je ein Lauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>greedy</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>temperature {temperature}</source>
-            <translation>Temperatur {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_job.py" />
-            <source>Saved as {file}.</source>
-            <translation>Gesichert als {file}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_job.py" />
-            <source>{pair} on this computer</source>
-            <translation>{pair} auf diesem Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Fastest</source>
-            <translation>Am schnellsten</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Memory</source>
-            <translation>Speicher</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Text</source>
-            <translation>Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>All pairs</source>
-            <translation>Alle Paare</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Earlier comparisons</source>
-            <translation>Frühere Vergleiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Filter by pair</source>
-            <translation>Nach Paar filtern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Not measured</source>
-            <translation>Nicht gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>Ihre Vergleiche erscheinen hier.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported {chats} to {to}.</source>
-            <translation>Nach {to} exportiert: {chats}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>Skipped {chats} without readable messages.</source>
-            <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both are equally fast</source>
-            <translation>Beide sind gleich schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token for token ({tokens}).</source>
-            <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
-            <translation>Beide Antworten sind Token für Token gleich ({tokens}), im exakten Modus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is slower here: {ratio}× the plain speed</source>
-            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is {ratio}× as fast</source>
-            <translation>DFlash ist {ratio}-mal so schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Speed is tokens per second after the first token.</source>
-            <translation>Die Geschwindigkeit sind Token pro Sekunde nach dem ersten Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at character {character}.</source>
-            <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}, by more than rounding error.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>different</source>
-            <translation>verschieden</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>identical</source>
-            <translation>identisch</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>tie</source>
-            <translation>Gleichstand</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>{name} is {ratio}× as fast</source>
-            <translation>{name} ist {ratio}-mal so schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
-            <translation>Ihre Chats in {file} können nicht geöffnet werden ({error}), daher werden neue Chats nicht gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Recovered {chats} and moved the old file to {aside}.</source>
-            <translation>{chats} wiederhergestellt und die alte Datei nach {aside} bewegt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
-            <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chat file isn't a Slipstream database.</source>
-            <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The old file was moved to {aside}.</source>
-            <translation>Die alte Datei wurde nach {aside} bewegt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chat database is damaged.</source>
-            <translation>Ihre Chat-Datenbank ist beschädigt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
-            <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert. Aktualisieren Sie Slipstream, und importieren Sie dann die Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>unknown error</source>
-            <translation>unbekannter Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>Alle Texte sind Token für Token identisch.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Failed</source>
-            <translation>Fehlgeschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Prompts left out: {count}. {reason}</source>
-            <translation>Ausgelassene Prompts: {count}. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>differs at token {token}</source>
-            <translation>anders ab {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>tie at token {token}</source>
-            <translation>Gleichstand bei {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>{identical} of {count} identical</source>
-            <translation>{identical} von {count} identisch</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged, and {chats} couldn't be recovered.</source>
-            <translation>Die Datei ist beschädigt. Nicht wiederherstellbar: {chats}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged, so some messages may be missing.</source>
-            <translation>Die Datei ist beschädigt, daher können Nachrichten fehlen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Balanced</source>
-            <translation>Ausgewogen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Creative</source>
-            <translation>Kreativ</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Model defaults</source>
-            <translation>Vorgaben des Modells</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Precise</source>
-            <translation>Genau</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 byte</source>
-            <translation>1 Byte</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 chat</source>
-            <translation>1 Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 token</source>
-            <translation>1 Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 word</source>
-            <translation>1 Wort</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Almost no drafts were accepted, probably because {cause}</source>
-            <translation>Fast keine Entwürfe wurden angenommen. Wahrscheinlicher Grund: {cause}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Block widths used: </source>
-            <translation>Verwendete Breiten: </translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>Drafter: {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Drafter: {name}, tuned</source>
-            <translation>Drafter: {name}, angepasst</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Exact mode: same text with or without DFlash</source>
-            <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Mostly plain</source>
-            <translation>Meist einfach</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Not answered</source>
-            <translation>Nicht beantwortet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Peak memory: {peak_memory_bytes}</source>
-            <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain steps: {steps}</source>
-            <translation>Einfache Schritte: {steps}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash off</source>
-            <translation>Einfach · DFlash aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt processing: {prompt_tok_s}</source>
-            <translation>Lesen des Prompts: {prompt_tok_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens</source>
-            <translation>Prompt: {prompt_tokens} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Rounds: {rounds}</source>
-            <translation>Runden: {rounds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Seed: {seed}</source>
-            <translation>Seed: {seed}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Statistics as reported by the server</source>
-            <translation>Statistik laut Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Step {number}: {facts}</source>
-            <translation>Schritt {number}: {facts}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
-            <translation>Der Server meldet seine Geschwindigkeit nicht. Slipstream hat gemessen, wie schnell der Text ankam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thinking…</source>
-            <translation>Denkt nach …</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thought for {seconds}</source>
-            <translation>{seconds} nachgedacht</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thoughts</source>
-            <translation>Gedanken</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Wait time: {seconds}</source>
-            <translation>Wartezeit: {seconds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>about {tokens}</source>
-            <translation>etwa {tokens}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>another program is using the file</source>
-            <translation>ein anderes Programm benutzt die Datei</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>context full</source>
-            <translation>Kontext voll</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>ended with a tool call</source>
-            <translation>endete mit einem Werkzeugaufruf</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>ended with an error</source>
-            <translation>endete mit einem Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>first token after {ttft_s}</source>
-            <translation>erstes Token nach {ttft_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>interrupted: Slipstream quit before the reply was complete</source>
-            <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>no drafter is loaded</source>
-            <translation>kein Drafter ist geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop sequence</source>
-            <translation>Stoppsequenz erreicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reached the limit of {max_tokens} tokens</source>
-            <translation>Grenze von {max_tokens} Token erreicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reading prompt: {done} of {total} tokens</source>
-            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>stopped</source>
-            <translation>gestoppt</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the disk is full</source>
-            <translation>das Volume ist voll</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the disk reports an error</source>
-            <translation>das Volume meldet einen Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the file can't be opened</source>
-            <translation>die Datei lässt sich nicht öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the file or its folder is read-only</source>
-            <translation>die Datei oder ihr Ordner ist schreibgeschützt</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} bytes</source>
-            <translation>{count} Byte</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} chats</source>
-            <translation>{count} Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens</source>
-            <translation>{count} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens/round</source>
-            <translation>{count} Token/Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} words</source>
-            <translation>{count} Wörter</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count}%</source>
-            <translation>{count} %</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
-            <translation>{drafted} Token entworfen, {accepted} angenommen ({share})</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{rate} (measured here)</source>
-            <translation>{rate} (hier gemessen)</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{rate} tok/s</source>
-            <translation>{rate} Token/s</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens from the disk cache</source>
-            <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens reused</source>
-            <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{share} accepted</source>
-            <translation>{share} angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{steps} plain steps: {why}</source>
-            <translation>{steps} ohne Entwürfe: {why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Finishing</source>
-            <translation>Wird abgeschlossen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Waiting for the engine</source>
-            <translation>Wartet auf die Engine</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is almost full.</source>
-            <translation>Der Arbeitsspeicher ist fast aufgebraucht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is running low.</source>
-            <translation>Der Arbeitsspeicher wird knapp.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Quit other apps or shorten the chat to keep replies fast.</source>
-            <translation>Beenden Sie andere Apps, oder kürzen Sie den Chat, damit Antworten schnell bleiben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply used {peak} of the {budget} available to models.</source>
-            <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A server is in use. To measure this computer, load a model.</source>
-            <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
-            <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Block drafting</source>
-            <translation>Blockentwurf</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Block verification</source>
-            <translation>Blockprüfung</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Compute</source>
-            <translation>Rechenleistung</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Large matrix products</source>
-            <translation>Große Matrixprodukte</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Large matrix products, {dtype}</source>
-            <translation>Große Matrixprodukte, {dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Load a model to measure it.</source>
-            <translation>Laden Sie ein Modell, um es zu messen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Long-context kernels are used at {count} tokens and above.</source>
-            <translation>Kernel für lange Kontexte werden ab {count} Token verwendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Matrix-vector products with 0.5 GB of weights</source>
-            <translation>Matrix-Vektor-Produkte mit 0,5 GB Gewichten</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure Again</source>
-            <translation>Neu messen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {date}</source>
-            <translation>Gemessen: {date}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measurement progress</source>
-            <translation>Fortschritt der Messung</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measurement stopped.</source>
-            <translation>Messung gestoppt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Memory bandwidth</source>
-            <translation>Speicherbandbreite</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Metal kernels</source>
-            <translation>Metal-Kernel</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Not measured yet.</source>
-            <translation>Noch nicht gemessen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Operations per byte read</source>
-            <translation>Rechenschritte pro gelesenem Byte</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Plain step</source>
-            <translation>Einfacher Schritt</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Prompt processing</source>
-            <translation>Prompt-Verarbeitung</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Roofline of this computer</source>
-            <translation>Roofline dieses Computers</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Test Kernels</source>
-            <translation>Kernel testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Computer</source>
-            <translation>Dieser Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Mac</source>
-            <translation>Dieser Mac</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Wait for the reply to finish.</source>
-            <translation>Warten Sie das Ende der Antwort ab.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>off</source>
-            <translation>aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>on</source>
-            <translation>ein</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>reference BLAS (slow)</source>
-            <translation>Referenz-BLAS (langsam)</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{count} cores</source>
-            <translation>{count} Kerne</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} of memory, {models} for models</source>
-            <translation>{memory} Arbeitsspeicher, {models} für Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
-            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Token pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{phase}: {share} of the limit</source>
-            <translation>{phase}: {share} der Grenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} of the compute limit</source>
-            <translation>{share} der Rechengrenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} of the memory limit</source>
-            <translation>{share} der Speichergrenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{tokens} in {time}</source>
-            <translation>{tokens} in {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Address</source>
-            <translation>Adresse</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Address for plain replies</source>
-            <translation>Adresse für einfache Antworten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Certificate authority</source>
-            <translation>Zertifizierungsstelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Delete Connection?</source>
-            <translation>Verbindung löschen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Delete…</source>
-            <translation>Löschen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Edit…</source>
-            <translation>Bearbeiten …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Encrypted</source>
-            <translation>Verschlüsselt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Headers</source>
-            <translation>Header</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>In use</source>
-            <translation>In Verwendung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Key</source>
-            <translation>Schlüssel</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Model</source>
-            <translation>Modell</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not available</source>
-            <translation>Nicht verfügbar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not encrypted</source>
-            <translation>Nicht verschlüsselt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not reported</source>
-            <translation>Nicht gemeldet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>OpenAI-compatible</source>
-            <translation>OpenAI-kompatibel</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Selected connection</source>
-            <translation>Ausgewählte Verbindung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Server</source>
-            <translation>Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Speculative decoding</source>
-            <translation>Spekulatives Dekodieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Speculative decoding (the server doesn't report it)</source>
-            <translation>Spekulatives Dekodieren (der Server meldet es nicht)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Stop connecting</source>
-            <translation>Verbinden abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>The server's first model</source>
-            <translation>Das erste Modell des Servers</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Thinking (the server doesn't support it)</source>
-            <translation>Denken (der Server unterstützt es nicht)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Tools (the server doesn't support tool calls)</source>
-            <translation>Werkzeuge (der Server unterstützt keine Werkzeugaufrufe)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Turning off DFlash (add an address for plain replies)</source>
-            <translation>Ausschalten von DFlash (fügen Sie eine Adresse für einfache Antworten hinzu)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Unknown</source>
-            <translation>Unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Use</source>
-            <translation>Verwenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Yes</source>
-            <translation>Ja</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>up to {count} tokens per round</source>
-            <translation>bis zu {count} Token pro Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{action}: {name}</source>
-            <translation>{action}: {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{model} (1 of {count})</source>
-            <translation>{model} (1 von {count})</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} ist in Verwendung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>“{name}” will be deleted along with its key.</source>
-            <translation>„{name}“ wird zusammen mit dem Schlüssel gelöscht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>A PEM file, for servers that the system doesn't trust.</source>
-            <translation>Eine PEM-Datei, für Server, denen das System nicht vertraut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
-            <translation>Ein Server mit demselben Modell, aber ohne spekulatives Dekodieren. Wird auch für Vergleiche verwendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Add Connection</source>
-            <translation>Verbindung hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Another connection has this name. Enter a different one.</source>
-            <translation>Eine andere Verbindung hat diesen Namen. Geben Sie einen anderen ein.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose a Certificate File</source>
-            <translation>Zertifikatsdatei wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose a certificate file</source>
-            <translation>Zertifikatsdatei wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose…</source>
-            <translation>Auswählen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Connecting…</source>
-            <translation>Verbinden …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Continuing a stopped reply (not in the server's API)</source>
-            <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Counting tokens before a reply (not in the server's API)</source>
-            <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Edit Connection</source>
-            <translation>Verbindung bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Enter an address.</source>
-            <translation>Geben Sie eine Adresse ein.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Hide Advanced</source>
-            <translation>Erweitert ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
-            <translation>Nachrichten an „{host}“ werden nicht verschlüsselt. Andere im Netzwerk können sie lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>No</source>
-            <translation>Nein</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Not needed on this computer</source>
-            <translation>Auf diesem Computer nicht nötig</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>One header per line.</source>
-            <translation>Eine Kopfzeile pro Zeile.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Only if the server needs one</source>
-            <translation>Nur wenn der Server einen braucht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Optional</source>
-            <translation>Optional</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save</source>
-            <translation>Sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save Anyway</source>
-            <translation>Trotzdem sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save Unencrypted Connection?</source>
-            <translation>Unverschlüsselte Verbindung sichern?</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Show Advanced</source>
-            <translation>Erweitert einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Shown in the list (optional)</source>
-            <translation>Erscheint in der Liste (optional)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>System default</source>
-            <translation>Systemstandard</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test</source>
-            <translation>Testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test result</source>
-            <translation>Testergebnis</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test the connection</source>
-            <translation>Verbindung testen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The connection works.</source>
-            <translation>Die Verbindung funktioniert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The name or the model contains control characters. Remove them.</source>
-            <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Timeout</source>
-            <translation>Zeitlimit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>To list the server's models, test the connection.</source>
-            <translation>Um die Modelle des Servers aufzulisten, testen Sie die Verbindung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Your messages are sent to this server.</source>
-            <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Your messages are sent to {address}.</source>
-            <translation>Ihre Nachrichten werden an {address} gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>seconds</source>
-            <translation>Sekunden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connections.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
-            <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Paused. Partial download kept.</source>
-            <translation>Angehalten. Bisheriger Download bleibt erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Stopped. Partial download kept.</source>
-            <translation>Gestoppt. Bisheriger Download bleibt erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
-            <translation>Der Download-Prozess wurde unerwartet beendet. Klicken Sie auf „Fortsetzen“.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Waiting</source>
-            <translation>Wartet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>{done} of {total}</source>
-            <translation>{done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>{time} left</source>
-            <translation>noch {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>Gilt für alle Downloads zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>Token prüfen und im Schlüsselbund sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Checking the token…</source>
-            <translation>Token wird geprüft …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Download speed</source>
-            <translation>Download-Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
-            <translation>Geben Sie die Adresse eines Spiegelservers ein, oder lassen Sie das Feld für huggingface.co leer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Hub token</source>
-            <translation>Hub-Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model folder</source>
-            <translation>Modellordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model hub</source>
-            <translation>Modell-Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move Models To</source>
-            <translation>Modelle verschieben nach</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move progress</source>
-            <translation>Fortschritt beim Verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move the models to another folder</source>
-            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move…</source>
-            <translation>Verschieben …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>Modelle werden verschoben: {done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
-            <translation>Für zugangsbeschränkte Modelle. Wird im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
-            <translation>Wird für zugangsbeschränkte Modelle benötigt. Es ist kein Schlüsselbund verfügbar, daher kann es nicht gespeichert werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>No token is stored in the keychain.</source>
-            <translation>Im Schlüsselbund ist kein Token.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>Entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>Verschieben stoppen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>The folder is set by {variable} and can't be changed here.</source>
-            <translation>Der Ordner ist durch {variable} festgelegt und lässt sich hier nicht ändern.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token removed.</source>
-            <translation>Token entfernt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token saved for {account}.</source>
-            <translation>Token für {account} gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Unlimited</source>
-            <translation>Unbegrenzt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>You can keep chatting, but you can't download, load, or delete models.</source>
-            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>{size} of disk space available</source>
-            <translation>{size} Speicherplatz verfügbar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Auto: {drafter}</source>
-            <translation>Automatisch: {drafter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cancel loading</source>
-            <translation>Laden abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cancel the download and delete the partial files</source>
-            <translation>Download abbrechen und Teildateien löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Check the hub again</source>
-            <translation>Hub erneut abfragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Checking…</source>
-            <translation>Wird geprüft …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash-2-Drafter mit höherer Annahmequote.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Delete this pair from disk</source>
-            <translation>Dieses Paar von diesem Computer löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download</source>
-            <translation>Laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download about {size}</source>
-            <translation>Etwa {size} laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download {size}</source>
-            <translation>{size} laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter</source>
-            <translation>Drafter</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter context</source>
-            <translation>Kontext des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter weights</source>
-            <translation>Gewichte des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Enter Token…</source>
-            <translation>Token eingeben …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Enter a hub token</source>
-            <translation>Hub-Token eingeben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>Passt, mit wenig freiem Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Hide Memory Details</source>
-            <translation>Speicherdetails ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Kind</source>
-            <translation>Art</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>License</source>
-            <translation>Lizenz</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Location</source>
-            <translation>Speicherort</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Memory details</source>
-            <translation>Speicherdetails</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>None (plain decoding)</source>
-            <translation>Keiner (einfaches Dekodieren)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not verified</source>
-            <translation>Nicht überprüft</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not verified by Slipstream</source>
-            <translation>Nicht von Slipstream überprüft</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Nothing to download</source>
-            <translation>Nichts zu laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Other</source>
-            <translation>Andere</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Pause</source>
-            <translation>Anhalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Pause the download</source>
-            <translation>Laden anhalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Progress</source>
-            <translation>Fortschritt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Published speedups</source>
-            <translation>Veröffentlichte Beschleunigung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Quantization</source>
-            <translation>Quantisierung</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Quick to download and light on memory.</source>
-            <translation>Schnell geladen, braucht wenig Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recent chats</source>
-            <translation>Letzte Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recommended for this computer.</source>
-            <translation>Für diesen Computer empfohlen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recurrent state</source>
-            <translation>Rekurrenter Zustand</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove Download</source>
-            <translation>Download entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove from List</source>
-            <translation>Aus der Liste nehmen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove this pair from the list and keep its files</source>
-            <translation>Dieses Paar aus der Liste nehmen; die Dateien bleiben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Resume</source>
-            <translation>Fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Selected pair</source>
-            <translation>Ausgewähltes Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Show Memory Details</source>
-            <translation>Speicherdetails anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Shown after a few replies.</source>
-            <translation>Erscheint nach einigen Antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target</source>
-            <translation>Zielmodell</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target KV cache</source>
-            <translation>K/V des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target weights</source>
-            <translation>Gewichte des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The drafter was fine-tuned for Three.js code.</source>
-            <translation>Der Drafter wurde für Three.js-Code nachtrainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of memory.</source>
-            <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} available to models.</source>
-            <translation>Die Gewichte brauchen etwa {needed} der {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed}, more than the {budget} available to models.</source>
-            <translation>Die Gewichte benötigen etwa {needed}, mehr als die {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>This computer</source>
-            <translation>Dieser Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
-            <translation>Dieses Modell ist zugangsbeschränkt: Eventuell müssen Sie zuerst im Hub die Bedingungen annehmen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
-            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Too slow without a GPU.</source>
-            <translation>Ohne GPU zu langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Total</source>
-            <translation>Gesamt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Trained for code.</source>
-            <translation>Für Code trainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Try Again</source>
-            <translation>Erneut versuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Tune Drafter…</source>
-            <translation>Drafter anpassen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Tune the drafter to your messages</source>
-            <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Up to {size} more</source>
-            <translation>Bis zu {size} zusätzlich</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Weights of both models</source>
-            <translation>Gewichte beider Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Why this pair</source>
-            <translation>Darum dieses Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Without DFlash</source>
-            <translation>Ohne DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Workspace</source>
-            <translation>Zwischenergebnisse</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>block size {count}</source>
-            <translation>Blockgröße {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>drafter: {license}</source>
-            <translation>Drafter: {license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{context}. DFlash helps little beyond about {least}.</source>
-            <translation>{context}. Ab etwa {least} bringt DFlash wenig.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{kind} by {maker}</source>
-            <translation>{kind} von {maker}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× the plain speed on {machine}</source>
-            <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{ratio}× the plain speed on {machine}</source>
-            <translation>{ratio}-fache einfache Geschwindigkeit auf {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} at {tokens}</source>
-            <translation>{size} bei {tokens}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} for models</source>
-            <translation>{size} für Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} free now</source>
-            <translation>{size} derzeit frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Downloading</source>
-            <translation>Download läuft</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Loading</source>
-            <translation>Wird geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Model pairs and connections</source>
-            <translation>Modellpaare und Verbindungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>On disk</source>
-            <translation>Lokal</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Paused</source>
-            <translation>Angehalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash ist aus: {why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Demo pair</source>
-            <translation>Demo-Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was canceled.</source>
-            <translation>Das Laden wurde abgebrochen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting</source>
-            <translation>Startet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} ist weiterhin geladen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Leave the drafter empty for plain decoding.</source>
-            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>To switch models, stop the reply or wait for it to finish.</source>
-            <translation>Stoppen Sie die Antwort oder warten Sie ihr Ende ab, um Modelle zu wechseln.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Wait until the pair is loaded before you move models.</source>
-            <translation>Warten Sie, bis das Paar geladen ist, bevor Sie Modelle verschieben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add</source>
-            <translation>Hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair or a connection</source>
-            <translation>Ein Paar oder eine Verbindung hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add…</source>
-            <translation>Hinzufügen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>All</source>
-            <translation>Alle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check</source>
-            <translation>Prüfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check compatibility</source>
-            <translation>Kompatibilität prüfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose a Folder</source>
-            <translation>Ordner auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose the drafter folder</source>
-            <translation>Ordner des Drafters auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose the target folder</source>
-            <translation>Ordner des Zielmodells auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Coding</source>
-            <translation>Code</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Connection…</source>
-            <translation>Verbindung …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Custom Pair</source>
-            <translation>Eigenes Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Custom Pair…</source>
-            <translation>Eigenes Paar …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Delete the removed pairs now</source>
-            <translation>Entfernte Paare jetzt löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Disk space</source>
-            <translation>Speicherplatz</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Enter two repos or two folders.</source>
-            <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Find</source>
-            <translation>Suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Find a drafter on this computer and on the hub</source>
-            <translation>Drafter auf diesem Computer und im Hub suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Fits</source>
-            <translation>Passt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Free Up Space Now</source>
-            <translation>Speicherplatz jetzt freigeben</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Looking for models…</source>
-            <translation>Modelle werden gesucht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, and hub</source>
-            <translation>Modellordner, Download-Geschwindigkeit und Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Models</source>
-            <translation>Modelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match this filter.</source>
-            <translation>Kein Paar passt zu diesem Filter.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
-            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ ▸ „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Removed</source>
-            <translation>Entfernt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Restore the most recently removed pair</source>
-            <translation>Zuletzt entferntes Paar wiederherstellen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Search models</source>
-            <translation>Modelle suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Searching for a drafter…</source>
-            <translation>Drafter wird gesucht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Settings…</source>
-            <translation>Einstellungen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Show: {filter}</source>
-            <translation>Anzeigen: {filter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Small</source>
-            <translation>Klein</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>The target and the drafter are compatible.</source>
-            <translation>Zielmodell und Drafter passen zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
-            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>This model can be used with plain decoding.</source>
-            <translation>Dieses Modell lässt sich mit einfachem Dekodieren verwenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Undo</source>
-            <translation>Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>owner/name or a folder</source>
-            <translation>Besitzer/Name oder ein Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>owner/name or a folder (optional)</source>
-            <translation>Besitzer/Name oder ein Ordner (optional)</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{names} removed. {size} will be freed when you quit.</source>
-            <translation>{names} entfernt. {size} werden beim Beenden frei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{name} has been downloaded and verified.</source>
-            <translation>{name} wurde heruntergeladen und überprüft.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Fits comfortably</source>
-            <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Fits, but too slow</source>
-            <translation>Passt, aber zu langsam</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Memory use unknown</source>
-            <translation>Speicherbedarf unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Tight fit</source>
-            <translation>Passt knapp</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Too large</source>
-            <translation>Zu groß</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
-            <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
-            <translation>Modelle werden verschoben. Warten Sie, bis das Verschieben abgeschlossen ist, oder stoppen Sie es in den Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Models moved to {folder}.</source>
-            <translation>Modelle nach {folder} verschoben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
-            <translation>Verschieben gestoppt. Die Modelle wurden nicht verschoben; bereits kopierte Dateien bleiben für den nächsten Versuch erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>{size} freed.</source>
-            <translation>{size} freigegeben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
-            <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Can't estimate memory use: config.json has an unknown format.</source>
-            <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Custom pair.</source>
-            <translation>Eigenes Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In LM Studio's models folder.</source>
-            <translation>Im Modellordner von LM Studio.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In one of your model folders.</source>
-            <translation>In einem Ihrer Modellordner.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In the hub cache.</source>
-            <translation>Im Hub-Cache.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Not supported yet</source>
-            <translation>Noch nicht unterstützt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Unknown size</source>
-            <translation>Größe unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Choose Another…</source>
-            <translation>Anderes Modell …</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Choose another model</source>
-            <translation>Anderes Modell auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Error</source>
-            <translation>Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Load the demo pair</source>
-            <translation>Demo-Paar laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Reconnect</source>
-            <translation>Erneut verbinden</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Use Demo</source>
-            <translation>Demo verwenden</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -3197,6 +52,11 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>Lange Zeilen umbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table</source>
+            <translation>Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />
@@ -3224,1554 +84,4694 @@
             <translation>Legende für Token-Quellen</translation>
         </message>
         <message>
-            <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. To install it, run this command: {how}</source>
-            <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
+            <location filename="../../app/rendering/text_view.py" />
+            <source>Text</source>
+            <translation>Text</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>1 active request</source>
-            <translation>1 aktive Anfrage</translation>
+            <location filename="../../app/session/attachment_reader.py" />
+            <source>Can't read “{name}”.</source>
+            <translation>„{name}“ kann nicht gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>The local server is off. {reason}</source>
-            <translation>Der lokale Server ist ausgeschaltet. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>{count} active requests</source>
-            <translation>{count} aktive Anfragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>API key</source>
-            <translation>API-Schlüssel</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
-            <translation>{agent} lässt sich nicht starten. Kopieren Sie die Befehle und führen Sie sie selbst aus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Choose models</source>
-            <translation>Modelle auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Coding agent</source>
-            <translation>Coding-Agent</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy Commands</source>
-            <translation>Befehle kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the API key</source>
-            <translation>API-Schlüssel kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the address</source>
-            <translation>Adresse kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the commands that start the coding agent</source>
-            <translation>Befehle kopieren, die den Coding-Agenten starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the example</source>
-            <translation>Beispiel kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Example request</source>
-            <translation>Beispielanfrage</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Folder for {agent}</source>
-            <translation>Ordner für {agent}</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
-            <translation>Für Programme, die die API von OpenAI nutzen. Für die API von Anthropic „/v1“ weglassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate</source>
-            <translation>Erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate New Key?</source>
-            <translation>Neuen Schlüssel erzeugen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate New Key…</source>
-            <translation>Neuen Schlüssel erzeugen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generated when the server starts</source>
-            <translation>Wird beim Start des Servers erzeugt</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Hide</source>
-            <translation>Ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Hide the API key</source>
-            <translation>API-Schlüssel ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
-            <translation>Damit können Coding-Agenten und andere Programme auf diesem Computer das geladene Modell nutzen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Loading…</source>
-            <translation>Lädt …</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Local Server</source>
-            <translation>Lokaler Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Messages from these programs are sent to {host}.</source>
-            <translation>Nachrichten dieser Programme werden an {host} gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Models…</source>
-            <translation>Modelle …</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>No active requests</source>
-            <translation>Keine aktiven Anfragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Port</source>
-            <translation>Port</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Position {position} in the queue</source>
-            <translation>Position {position} in der Warteschlange</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Programs need this key, which is stored in the keychain.</source>
-            <translation>Programme brauchen diesen Schlüssel. Er ist im Schlüsselbund gespeichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Programs with the current key can't connect until you give them the new one.</source>
-            <translation>Programme mit dem aktuellen Schlüssel können sich erst wieder verbinden, wenn Sie ihnen den neuen geben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Reading the prompt: {done} of {total} tokens</source>
-            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Request log</source>
-            <translation>Anfrageprotokoll</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Requests</source>
-            <translation>Anfragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Run local server</source>
-            <translation>Lokalen Server ausführen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Show</source>
-            <translation>Anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Show the API key</source>
-            <translation>API-Schlüssel anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Start the coding agent in a folder</source>
-            <translation>Coding-Agenten in einem Ordner starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Starting…</source>
-            <translation>Startet …</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Start…</source>
-            <translation>Starten …</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>The agent uses this server and leaves your own settings unchanged.</source>
-            <translation>Der Agent nutzt diesen Server und lässt Ihre eigenen Einstellungen unverändert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
-            <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>{count} more</source>
-            <translation>{count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>{count} of {total} prompt tokens cached</source>
-            <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
-            <translation>Nach so vielen Schritten endet eine Antwort. Im letzten kann das Modell keine Werkzeuge aufrufen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Appearance</source>
-            <translation>Erscheinungsbild</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Automatic</source>
-            <translation>Automatisch</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
-            <translation>Automatisch: 10 GB oder ein Zehntel des freien Speicherplatzes, falls das weniger ist.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Check for updates at launch</source>
-            <translation>Beim Start nach Updates suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Contrast</source>
-            <translation>Kontrast</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Dark</source>
-            <translation>Dunkel</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Generate chat titles</source>
-            <translation>Chattitel erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>High</source>
-            <translation>Hoch</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Language</source>
-            <translation>Sprache</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Light</source>
-            <translation>Hell</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Load models on request</source>
-            <translation>Auf Anfrage laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Other programs on this computer can then use the loaded model.</source>
-            <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
-            <translation>Programme können vom Server ein anderes heruntergeladenes Modell anfordern, das das geladene ersetzt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Reduce motion</source>
-            <translation>Bewegung reduzieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>Antworten in früheren Chats und für Coding-Agenten beginnen früher. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Requests the newest version number and sends nothing else.</source>
-            <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Save prompts on disk</source>
-            <translation>Prompts auf der Festplatte sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Show token sources</source>
-            <translation>Token-Herkunft anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Space for saved prompts</source>
-            <translation>Platz für gesicherte Prompts</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Standard</source>
-            <translation>Standard</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Start the server at launch</source>
-            <translation>Server mit App starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Steps per reply</source>
-            <translation>Schritte pro Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>System</source>
-            <translation>System</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after you restart Slipstream.</source>
-            <translation>Wird nach einem Neustart von Slipstream wirksam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Text size</source>
-            <translation>Textgröße</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
-            <translation>Das geladene Modell schreibt nach der ersten Antwort einen Titel, außer beim Demo-Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations.</source>
-            <translation>Schaltet Animationen aus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Token verschieden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose Folder…</source>
-            <translation>Ordner auswählen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose a Folder for Saved Prompts</source>
-            <translation>Ordner für gesicherte Prompts auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose a folder for saved prompts</source>
-            <translation>Ordner für gesicherte Prompts auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Clear Now…</source>
-            <translation>Jetzt löschen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Delete All Saved Prompts?</source>
-            <translation>Alle gesicherten Prompts löschen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Delete all saved prompts</source>
-            <translation>Alle gesicherten Prompts löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Folder</source>
-            <translation>Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Nothing saved yet</source>
-            <translation>Noch nichts gesichert</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Prompts aren't saved.</source>
-            <translation>Prompts werden nicht gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Space used</source>
-            <translation>Belegter Speicher</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
-            <translation>Ihre Chats bleiben erhalten, aber die nächste Antwort in jedem beginnt später.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>{tokens} tokens were read from disk instead of computed.</source>
-            <translation>{tokens} Token wurden von der Festplatte gelesen statt berechnet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>{used} of {space} used</source>
-            <translation>{used} von {space} belegt</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Advanced</source>
-            <translation>Erweitert</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>General</source>
-            <translation>Allgemein</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>New Chats</source>
-            <translation>Neue Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Panes</source>
-            <translation>Bereiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Privacy</source>
-            <translation>Datenschutz</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Restart</source>
-            <translation>Neu starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Restart Slipstream</source>
-            <translation>Slipstream neu starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Settings</source>
-            <translation>Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Tools</source>
-            <translation>Werkzeuge</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>Nachrichten hinzufügen</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Added the new messages to {chats}.</source>
             <translation>Die neuen Nachrichten wurden in {chats} hinzugefügt.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>Ordner „{name}“ gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted {count} chats</source>
             <translation>{count} Chats gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted “{title}”</source>
             <translation>„{title}“ gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>{count} importiert.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>New Folder</source>
             <translation>Neuer Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>New messages in {chats}.</source>
             <translation>Neue Nachrichten in {chats}.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
+            <source>Show</source>
+            <translation>Anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Undo</source>
+            <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Delete</source>
             <translation>&amp;Löschen widerrufen</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>I&amp;mport widerrufen</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Your chats are being saved again.</source>
             <translation>Ihre Chats werden wieder gesichert.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>{chats} already there.</source>
             <translation>{chats} bereits vorhanden.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Actions</source>
-            <translation>Aktionen</translation>
+            <location filename="../../app/session/compare_run.py" />
+            <source>Saved as {file}.</source>
+            <translation>Gesichert als {file}.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Actions for “{title}”</source>
-            <translation>Aktionen für „{title}“</translation>
+            <location filename="../../app/session/compare_run.py" />
+            <source>{pair} on this computer</source>
+            <translation>{pair} auf diesem Computer</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Chats</source>
-            <translation>Chats</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
+            <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Pinned</source>
-            <translation>Angeheftet</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Previous 30 Days</source>
-            <translation>Letzte 30 Tage</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
+            <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Previous 7 Days</source>
-            <translation>Letzte 7 Tage</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
+            <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Today</source>
-            <translation>Heute</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>DFlash isn't available: {why_plain}</source>
+            <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Yesterday</source>
-            <translation>Gestern</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>No models are loaded.</source>
+            <translation>Es sind keine Modelle geladen.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>Suchergebnisse</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>Plain replies aren't available: {why}</source>
+            <translation>Einfache Antworten sind nicht verfügbar: {why}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>Im Titel</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Last change</source>
-            <translation>Letzte Änderung</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wählen Sie ein Modell auf diesem Computer.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>New Chat</source>
-            <translation>Neuer Chat</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>No chats yet</source>
-            <translation>Noch keine Chats</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>Write a message first.</source>
+            <translation>Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>No results for “{words}”</source>
-            <translation>Keine Treffer für „{words}“</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
+            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Search</source>
-            <translation>Suchen</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Search all chats</source>
-            <translation>Alle Chats durchsuchen</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Connecting…</source>
+            <translation>Verbinden …</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't open your chats ({error}). New chats won't be saved.</source>
-            <translation>Ihre Chats können nicht geöffnet werden ({error}). Neue Chats werden nicht gesichert.</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Paused. Partial download kept.</source>
+            <translation>Angehalten. Bisheriger Download bleibt erhalten.</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't read your chats: {error}.</source>
-            <translation>Ihre Chats können nicht gelesen werden: {error}.</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Stopped. Partial download kept.</source>
+            <translation>Gestoppt. Bisheriger Download bleibt erhalten.</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
-            <translation>Ihre Chats können nicht gesichert werden: {error}. Slipstream versucht es weiter.</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
+            <translation>Der Download-Prozess wurde unerwartet beendet. Klicken Sie auf „Fortsetzen“.</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
-            <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Waiting</source>
+            <translation>Wartet</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>1 tool</source>
-            <translation>1 Werkzeug</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>{done} of {total}</source>
+            <translation>{done} von {total}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Add Folder…</source>
-            <translation>Ordner hinzufügen …</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>{time} left</source>
+            <translation>noch {time}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Add a folder that models may read.</source>
-            <translation>Fügen Sie einen Ordner hinzu, den Modelle lesen dürfen.</translation>
+            <location filename="../../app/session/endpoints.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Always allowed</source>
-            <translation>Immer erlaubt</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>1 active request</source>
+            <translation>1 aktive Anfrage</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Ask before each call to {tool}</source>
-            <translation>Vor jedem Aufruf von {tool} fragen</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>The local server is off. {reason}</source>
+            <translation>Der lokale Server ist ausgeschaltet. {reason}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Changed · needs approval again</source>
-            <translation>Geändert · fragt wieder</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>{count} active requests</source>
+            <translation>{count} aktive Anfragen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Choose a Folder That Models May Read</source>
-            <translation>Ordner wählen, den Modelle lesen dürfen</translation>
+            <location filename="../../app/session/measurements.py" />
+            <source>Finishing</source>
+            <translation>Wird abgeschlossen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Connected · {tools}</source>
-            <translation>Verbunden · {tools}</translation>
+            <location filename="../../app/session/measurements.py" />
+            <source>Waiting for the engine</source>
+            <translation>Wartet auf die Engine</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Files</source>
-            <translation>Dateien</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Memory is almost full.</source>
+            <translation>Der Arbeitsspeicher ist fast aufgebraucht.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Hide Tools</source>
-            <translation>Werkzeuge ausblenden</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Memory is running low.</source>
+            <translation>Der Arbeitsspeicher wird knapp.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Not connected</source>
-            <translation>Nicht verbunden</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Quit other apps or shorten the chat to keep replies fast.</source>
+            <translation>Beenden Sie andere Apps, oder kürzen Sie den Chat, damit Antworten schnell bleiben.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove Server?</source>
-            <translation>Server entfernen?</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>The last reply used {peak} of the {budget} available to models.</source>
+            <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove the folder {folder}</source>
-            <translation>Ordner {folder} entfernen</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove…</source>
-            <translation>Entfernen …</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>About {size}</source>
+            <translation>Etwa {size}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Revoke</source>
-            <translation>Widerrufen</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Show Tools</source>
-            <translation>Werkzeuge anzeigen</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Custom pair.</source>
+            <translation>Eigenes Paar.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign In…</source>
-            <translation>Anmelden …</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Demo pair</source>
+            <translation>Demo-Paar</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign Out</source>
-            <translation>Abmelden</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In LM Studio's models folder.</source>
+            <translation>Im Modellordner von LM Studio.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign-in required</source>
-            <translation>Anmeldung erforderlich</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In one of your model folders.</source>
+            <translation>In einem Ihrer Modellordner.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Use {server}</source>
-            <translation>{server} verwenden</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In the hub cache.</source>
+            <translation>Im Hub-Cache.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>{count} tools</source>
-            <translation>{count} Werkzeuge</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
+            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>“{server}” will be removed along with its secrets and approvals.</source>
-            <translation>„{server}“ wird mit allen Geheimnissen und Genehmigungen entfernt.</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Not supported yet</source>
+            <translation>Noch nicht unterstützt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>A quotation mark isn't closed.</source>
-            <translation>Ein Anführungszeichen ist nicht geschlossen.</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Unknown size</source>
+            <translation>Größe unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Add Server</source>
-            <translation>Server hinzufügen</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Add the selected servers</source>
-            <translation>Ausgewählte Server hinzufügen</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
+            <translation>Modelle werden verschoben. Warten Sie, bis das Verschieben abgeschlossen ist, oder stoppen Sie es in den Einstellungen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Another server has this name.</source>
-            <translation>Ein anderer Server hat diesen Namen.</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Models moved to {folder}.</source>
+            <translation>Modelle nach {folder} verschoben.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
-            <translation>Wählen Sie die Server aus {source}, die Sie hinzufügen möchten. Sie bleiben aus, bis Sie sie einschalten.</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
+            <translation>Verschieben gestoppt. Die Modelle wurden nicht verschoben; bereits kopierte Dateien bleiben für den nächsten Versuch erhalten.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Command or address</source>
-            <translation>Befehl oder Adresse</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>{size} freed.</source>
+            <translation>{size} freigegeben.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Commands run with your permissions. Add only servers that you trust.</source>
-            <translation>Befehle laufen mit Ihren Rechten. Fügen Sie nur Server hinzu, denen Sie vertrauen.</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>DFlash is off: {why_plain}</source>
+            <translation>DFlash ist aus: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Edit Server</source>
-            <translation>Server bearbeiten</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>Loading was canceled.</source>
+            <translation>Das Laden wurde abgebrochen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Enter a command or an address.</source>
-            <translation>Geben Sie einen Befehl oder eine Adresse ein.</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>Starting</source>
+            <translation>Startet</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Enter a name.</source>
-            <translation>Geben Sie einen Namen ein.</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>{name} is still loaded.</source>
+            <translation>{name} ist weiterhin geladen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Environment</source>
-            <translation>Umgebung</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
+            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Import Servers</source>
-            <translation>Server importieren</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>One variable per line.</source>
-            <translation>Eine Variable pro Zeile.</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>To switch models, stop the reply or wait for it to finish.</source>
+            <translation>Stoppen Sie die Antwort oder warten Sie ihr Ende ab, um Modelle zu wechseln.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Test the server</source>
-            <translation>Server testen</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Wait until the pair is loaded before you move models.</source>
+            <translation>Warten Sie, bis das Paar geladen ist, bevor Sie Modelle verschieben.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Calls to {server} are sent to {host}.</source>
-            <translation>Aufrufe von {server} werden an {host} gesendet.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
+            <translation>Nach so vielen Schritten endet eine Antwort. Im letzten kann das Modell keine Werkzeuge aufrufen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>The model on {host} can't call tools.</source>
-            <translation>Das Modell auf {host} kann keine Werkzeuge aufrufen.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Appearance</source>
+            <translation>Erscheinungsbild</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>This model can't call tools.</source>
-            <translation>Dieses Modell kann keine Werkzeuge aufrufen.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Automatic</source>
+            <translation>Automatisch</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tool descriptions use {tokens}.</source>
-            <translation>Die Werkzeugbeschreibungen brauchen {tokens}.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
+            <translation>Automatisch: 10 GB oder ein Zehntel des freien Speicherplatzes, falls das weniger ist.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tools Settings…</source>
-            <translation>Werkzeug-Einstellungen …</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Check for updates at launch</source>
+            <translation>Beim Start nach Updates suchen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tools in this chat: {servers}</source>
-            <translation>Werkzeuge in diesem Chat: {servers}</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Contrast</source>
+            <translation>Kontrast</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>{count} of {total} tools</source>
-            <translation>{count} von {total} Werkzeugen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Dark</source>
+            <translation>Dunkel</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Add Server…</source>
-            <translation>Server hinzufügen …</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Generate chat titles</source>
+            <translation>Chattitel erzeugen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Choose File…</source>
-            <translation>Datei wählen …</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>High</source>
+            <translation>Hoch</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Clipboard</source>
-            <translation>Zwischenablage</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Language</source>
+            <translation>Sprache</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Import servers from another app</source>
-            <translation>Server aus einer anderen App importieren</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Light</source>
+            <translation>Hell</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Import…</source>
-            <translation>Importieren …</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Load models on request</source>
+            <translation>Auf Anfrage laden</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Paste from Clipboard</source>
-            <translation>Aus der Zwischenablage einfügen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Other programs on this computer can then use the loaded model.</source>
+            <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Show mcp.json</source>
-            <translation>mcp.json anzeigen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Port</source>
+            <translation>Port</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Show the folder that contains mcp.json</source>
-            <translation>Ordner mit mcp.json anzeigen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
+            <translation>Programme können vom Server ein anderes heruntergeladenes Modell anfordern, das das geladene ersetzt.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
-            <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen und andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Reduce motion</source>
+            <translation>Bewegung reduzieren</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>{source} has no new servers.</source>
-            <translation>{source} enthält keine neuen Server.</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>Antworten in früheren Chats und für Coding-Agenten beginnen früher. Mit einem Chat werden auch seine gesicherten Prompts gelöscht. Beim Ausschalten werden alle gesicherten Prompts gelöscht.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow Once</source>
-            <translation>Einmal erlauben</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Requests the newest version number and sends nothing else.</source>
+            <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow in This Chat</source>
-            <translation>In diesem Chat erlauben</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Save prompts on disk</source>
+            <translation>Prompts auf der Festplatte sichern</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow “{tool}” once</source>
-            <translation>„{tool}“ einmal erlauben</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Show token sources</source>
+            <translation>Token-Herkunft anzeigen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Always Allow</source>
-            <translation>Immer erlauben</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Space for saved prompts</source>
+            <translation>Platz für gesicherte Prompts</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Arguments</source>
-            <translation>Argumente</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Standard</source>
+            <translation>Standard</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Cancel the call to “{tool}”</source>
-            <translation>Aufruf von „{tool}“ abbrechen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Start the server at launch</source>
+            <translation>Server mit App starten</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Copy call</source>
-            <translation>Aufruf kopieren</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Steps per reply</source>
+            <translation>Schritte pro Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Denied</source>
-            <translation>Abgelehnt</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>System</source>
+            <translation>System</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Deny</source>
-            <translation>Ablehnen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Takes effect after you restart Slipstream.</source>
+            <translation>Wird nach einem Neustart von Slipstream wirksam.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Deny the call to “{tool}”</source>
-            <translation>Aufruf von „{tool}“ ablehnen</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Text size</source>
+            <translation>Textgröße</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Done in {seconds}</source>
-            <translation>Fertig in {seconds}</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
+            <translation>Das geladene Modell schreibt nach der ersten Antwort einen Titel, außer beim Demo-Paar.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Hide call to “{tool}”</source>
-            <translation>Aufruf von „{tool}“ ausblenden</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turns off animations.</source>
+            <translation>Schaltet Animationen aus.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>More</source>
-            <translation>Mehr</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Token verschieden.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>More ways to allow “{tool}”</source>
-            <translation>Weitere Möglichkeiten, „{tool}“ zu erlauben</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Needs approval</source>
-            <translation>Erlaubnis nötig</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Fits, but too slow</source>
+            <translation>Passt, aber zu langsam</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Result · The model received only the first {count} characters</source>
-            <translation>Ergebnis · Das Modell hat die ersten {count} Zeichen erhalten</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>Gewinnt am meisten durch DFlash. Weniger Bit ergeben meist mehr Token pro Sekunde.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Running…</source>
-            <translation>Läuft …</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Memory use unknown</source>
+            <translation>Speicherbedarf unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Show call to “{tool}”</source>
-            <translation>Aufruf von „{tool}“ anzeigen</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Tight fit</source>
+            <translation>Passt knapp</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Status</source>
-            <translation>Status</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Too large</source>
+            <translation>Zu groß</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Tool call: {tool}, {status}</source>
-            <translation>Werkzeugaufruf: {tool}, {status}</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
+            <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Unknown tool</source>
-            <translation>Unbekanntes Werkzeug</translation>
+            <location filename="../../app/session/reply_run.py" />
+            <source>The reply ended unexpectedly. Try again.</source>
+            <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Close search</source>
-            <translation>Suche schließen</translation>
+            <location filename="../../app/session/server_agents.py" />
+            <source>{agent} isn't installed. To install it, run this command: {how}</source>
+            <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Find in this chat</source>
-            <translation>In diesem Chat suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Matches</source>
-            <translation>Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Next match</source>
-            <translation>Nächster Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>No matches</source>
-            <translation>Keine Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous match</source>
-            <translation>Vorheriger Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} von {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Answer this prompt with and without DFlash, side by side</source>
-            <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>Beide Modi an diesem Prompt vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Continue</source>
-            <translation>Fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Continue this reply</source>
-            <translation>Diese Antwort fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Copy reply</source>
-            <translation>Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Details</source>
-            <translation>Details</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit</source>
-            <translation>Bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit (keeps this version)</source>
-            <translation>Bearbeiten (diese Version bleibt erhalten)</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit Message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Hide thinking</source>
-            <translation>Gedanken ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>How this reply was decoded</source>
-            <translation>Wie diese Antwort dekodiert wurde</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Next version</source>
-            <translation>Nächste Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Previous version</source>
-            <translation>Vorherige Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate</source>
-            <translation>Neu erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate reply</source>
-            <translation>Antwort neu erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show All</source>
-            <translation>Alles anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show the full message</source>
-            <translation>Ganze Nachricht anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show thinking</source>
-            <translation>Gedanken einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>The model no longer sees messages above this line.</source>
-            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Version {place} of {count}</source>
-            <translation>Version {place} von {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Waiting for the first token</source>
-            <translation>Wartet auf das erste Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Your message</source>
-            <translation>Ihre Nachricht</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Copy Link</source>
-            <translation>Link kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Link</source>
-            <translation>Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Open in Browser</source>
-            <translation>Im Browser öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Accepted</source>
-            <translation>Angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Details of this reply</source>
-            <translation>Details dieser Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted (max {highest})</source>
-            <translation>Entworfen (max. {highest})</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted and accepted tokens per round</source>
-            <translation>Entworfene und angenommene Token pro Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>Modus</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Reused and processed prompt tokens</source>
-            <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} processed</source>
-            <translation>{count} verarbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} processed at {rate}</source>
-            <translation>{count} mit {rate} verarbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} reused</source>
-            <translation>{count} wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{rounds} rounds; {least} to {most} accepted</source>
-            <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Chat</source>
-            <translation>Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Go to the end</source>
-            <translation>Zum Ende</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>New Text ↓</source>
-            <translation>Neuer Text ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
-            <translation>Ein Server wird verwendet, dessen Drafter sich von hier aus nicht anpassen lässt. Laden Sie dazu ein Modell auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>About {needed}, for a second copy of the pair ({free} free)</source>
-            <translation>Etwa {needed} für eine zweite Kopie des Paars ({free} frei)</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>About {time} left for this part</source>
-            <translation>Noch etwa {time} für diesen Abschnitt</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>After</source>
-            <translation>Nachher</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Before</source>
-            <translation>Vorher</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Change</source>
-            <translation>Änderung</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard</source>
-            <translation>Verwerfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard This Run?</source>
-            <translation>Diesen Durchgang verwerfen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard…</source>
-            <translation>Verwerfen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>End and delete this run</source>
-            <translation>Diesen Durchgang beenden und löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>General prompts</source>
-            <translation>Allgemeine Prompts</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Learn More</source>
-            <translation>Weitere Infos</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Learn more about tuning</source>
-            <translation>Weitere Infos zum Anpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Load a pair to tune its drafter.</source>
-            <translation>Laden Sie ein Paar, um dessen Drafter anzupassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Messages</source>
-            <translation>Nachrichten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
-            <translation>Nicht übernommen, weil die Token pro Runde bei Ihren Nachrichten nicht gestiegen sind. Der Drafter ist unverändert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
-            <translation>Nicht übernommen, weil die Token pro Runde bei allgemeinen Prompts um mehr als 1 % gesunken sind. Der Drafter ist unverändert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Pause tuning</source>
-            <translation>Anpassung anhalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Paused at {share}. Nothing is lost.</source>
-            <translation>Bei {share} angehalten. Nichts geht verloren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Pausing…</source>
-            <translation>Wird angehalten …</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload</source>
-            <translation>Neu laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload the pair</source>
-            <translation>Das Paar neu laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload the pair to use the tuned drafter.</source>
-            <translation>Laden Sie das Paar neu, um den angepassten Drafter zu verwenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Remove the Tuned Drafter?</source>
-            <translation>Angepassten Drafter entfernen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Remove the tuned drafter</source>
-            <translation>Den angepassten Drafter entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Shown after the first steps</source>
-            <translation>Wird nach den ersten Schritten angezeigt</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Start</source>
-            <translation>Starten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
-            <translation>Das Demo-Paar gehört zu Slipstream, daher lässt sich sein Drafter nicht ändern. Laden Sie ein anderes Paar, oder kopieren Sie den Ordner des Demo-Paars und fügen Sie die Kopie unter „Modelle“ hinzu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
-            <translation>Der Drafter wird wieder so verwendet, wie er veröffentlicht wurde. Sie können ihn jederzeit erneut anpassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The pair will be reloaded when the reply ends.</source>
-            <translation>Das Paar wird neu geladen, sobald die Antwort endet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
-            <translation>Der angepasste Drafter wurde entfernt. Laden Sie das Paar neu, damit er nicht mehr verwendet wird.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
-            <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Time</source>
-            <translation>Dauer</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tokens per round</source>
-            <translation>Token pro Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tune Again</source>
-            <translation>Erneut anpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tune Drafter</source>
-            <translation>Drafter anpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuned on {date}. The tuned drafter is in use.</source>
-            <translation>Angepasst am {date}. Der angepasste Drafter wird verwendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
-            <translation>Passt den Drafter an dieses Modell und an Ihre Nachrichten an. Der Text von Antworten ändert sich nie, nur ihre Geschwindigkeit. Die Anpassung läuft mit niedriger Priorität im Hintergrund. Antworten sind währenddessen langsamer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning has ended.</source>
-            <translation>Die Anpassung ist beendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning progress</source>
-            <translation>Fortschritt der Anpassung</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Up to {needed}, until tuning ends ({free} free)</source>
-            <translation>Bis zu {needed}, bis die Anpassung endet ({free} frei)</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
-            <translation>Was bisher erzeugt und gelernt wurde, wird gelöscht. Um später fortzufahren, wählen Sie stattdessen „Anhalten“.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Your messages</source>
-            <translation>Ihre Nachrichten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
-            <translation>{count} aus {chats} und {general} allgemeine. Private Chats werden ausgelassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Can't start tuning. If you moved or replaced Slipstream, restart it.</source>
             <translation>Die Anpassung lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
             <translation>Die Anpassung wurde unerwartet beendet. Einzelheiten stehen in {log_file}. Sie können sie fortsetzen.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning stopped unexpectedly. You can continue it.</source>
             <translation>Die Anpassung wurde unerwartet beendet. Sie können sie fortsetzen.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>Die Anpassung wurde angehalten, weil der Arbeitsspeicher fast voll ist. Beenden Sie andere Apps, und fahren Sie dann fort.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>All saved messages are from one chat. Start another chat, then try again.</source>
             <translation>Alle gesicherten Nachrichten stammen aus einem Chat. Beginnen Sie einen weiteren Chat, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Can't read the saved chats. Restart Slipstream, then try again.</source>
             <translation>Die gesicherten Chats können nicht gelesen werden. Starten Sie Slipstream neu, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Chats aren't saved, so tuning has no messages to use.</source>
             <translation>Chats werden nicht gesichert, daher gibt es keine Nachrichten zum Anpassen.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
             <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Dieser ist von der Art {kind}.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
             <translation>Der Ordner des Drafters lässt sich nicht ändern. Kopieren Sie das Paar in einen anderen Ordner, und fügen Sie es dann unter „Modelle“ hinzu.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Tuning needs about {needed} of memory, but only {free} is free. Quit other apps, then try again.</source>
             <translation>Die Anpassung benötigt etwa {needed} Arbeitsspeicher, aber nur {free} sind frei. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.</source>
             <translation>Zum Anpassen sind mindestens {fewest} verschiedene Nachrichten in gesicherten Chats nötig, es gibt aber nur {count}. Führen Sie zuerst weitere Chats.</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>Nach Updates kann nicht gesucht werden: unerwartete Antwort des Servers.</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: {error}.</source>
             <translation>Nach Updates kann nicht gesucht werden: {error}.</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is available. You have {current}. {page}</source>
             <translation>Slipstream {version} ist verfügbar. Sie haben {current}. {page}</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is the newest version.</source>
             <translation>Slipstream {version} ist die neueste Version.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>Exported {chats} to {to}.</source>
+            <translation>Nach {to} exportiert: {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both are equally fast</source>
+            <translation>Beide sind gleich schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies are identical, token for token ({tokens}).</source>
+            <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
+            <translation>Beide Antworten sind Token für Token gleich ({tokens}), im exakten Modus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>Beide Antworten haben denselben Text ({tokens}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>DFlash is slower here: {ratio}× the plain speed</source>
+            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>DFlash is {ratio}× as fast</source>
+            <translation>DFlash ist {ratio}-mal so schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Speed is tokens per second after the first token.</source>
+            <translation>Die Geschwindigkeit sind Token pro Sekunde nach dem ersten Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at character {character}.</source>
+            <translation>Die Antworten unterscheiden sich ab Zeichen {character}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}, by more than rounding error.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>Die Werte der beiden Token unterscheiden sich um {margin}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>different</source>
+            <translation>verschieden</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>identical</source>
+            <translation>identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>tie</source>
+            <translation>Gleichstand</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{name} is {ratio}× as fast</source>
+            <translation>{name} ist {ratio}-mal so schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>Ihre Chats in {file} können nicht geöffnet werden ({error}), daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Recovered {chats} and moved the old file to {aside}.</source>
+            <translation>{chats} wiederhergestellt und die alte Datei nach {aside} bewegt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>The chat file isn't a Slipstream database.</source>
+            <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>The old file was moved to {aside}.</source>
+            <translation>Die alte Datei wurde nach {aside} bewegt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
+            <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert. Aktualisieren Sie Slipstream, und importieren Sie dann die Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>unknown error</source>
+            <translation>unbekannter Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>Alle Texte sind Token für Token identisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Lookup</source>
+            <translation>Nachschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>Ausgelassene Prompts: {count}. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>differs at token {token}</source>
+            <translation>anders ab {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>tie at token {token}</source>
+            <translation>Gleichstand bei {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{identical} von {count} identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>The file is damaged, and {chats} couldn't be recovered.</source>
+            <translation>Die Datei ist beschädigt. Nicht wiederherstellbar: {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>The file is damaged, so some messages may be missing.</source>
+            <translation>Die Datei ist beschädigt, daher können Nachrichten fehlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Balanced</source>
+            <translation>Ausgewogen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Creative</source>
+            <translation>Kreativ</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Model defaults</source>
+            <translation>Vorgaben des Modells</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Precise</source>
+            <translation>Genau</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>Ihre Chats können nicht geöffnet werden ({error}). Neue Chats werden nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't read your chats: {error}.</source>
+            <translation>Ihre Chats können nicht gelesen werden: {error}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
+            <translation>Ihre Chats können nicht gesichert werden: {error}. Slipstream versucht es weiter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 byte</source>
+            <translation>1 Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 chat</source>
+            <translation>1 Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 token</source>
+            <translation>1 Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 word</source>
+            <translation>1 Wort</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}</source>
+            <translation>Fast keine Entwürfe wurden angenommen. Wahrscheinlicher Grund: {cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Block widths used: </source>
+            <translation>Verwendete Breiten: </translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>Drafter: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}, tuned</source>
+            <translation>Drafter: {name}, angepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Exact mode: same text with or without DFlash</source>
+            <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Mostly plain</source>
+            <translation>Meist einfach</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Not answered</source>
+            <translation>Nicht beantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Peak memory: {peak_memory_bytes}</source>
+            <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain</source>
+            <translation>Einfach</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain steps: {steps}</source>
+            <translation>Einfache Schritte: {steps}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain · DFlash off</source>
+            <translation>Einfach · DFlash aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt processing: {prompt_tok_s}</source>
+            <translation>Lesen des Prompts: {prompt_tok_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens</source>
+            <translation>Prompt: {prompt_tokens} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Rounds: {rounds}</source>
+            <translation>Runden: {rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Seed: {seed}</source>
+            <translation>Seed: {seed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Statistics as reported by the server</source>
+            <translation>Statistik laut Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Step {number}: {facts}</source>
+            <translation>Schritt {number}: {facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
+            <translation>Der Server meldet seine Geschwindigkeit nicht. Slipstream hat gemessen, wie schnell der Text ankam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thinking…</source>
+            <translation>Denkt nach …</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thought for {seconds}</source>
+            <translation>{seconds} nachgedacht</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thoughts</source>
+            <translation>Gedanken</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Wait time: {seconds}</source>
+            <translation>Wartezeit: {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>about {tokens}</source>
+            <translation>etwa {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>another program is using the file</source>
+            <translation>ein anderes Programm benutzt die Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>context full</source>
+            <translation>Kontext voll</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>ended with a tool call</source>
+            <translation>endete mit einem Werkzeugaufruf</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>ended with an error</source>
+            <translation>endete mit einem Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>first token after {ttft_s}</source>
+            <translation>erstes Token nach {ttft_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>interrupted: Slipstream quit before the reply was complete</source>
+            <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>no drafter is loaded</source>
+            <translation>kein Drafter ist geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reached a stop sequence</source>
+            <translation>Stoppsequenz erreicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reached the limit of {max_tokens} tokens</source>
+            <translation>Grenze von {max_tokens} Token erreicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reading prompt: {done} of {total} tokens</source>
+            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>stopped</source>
+            <translation>gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the disk is full</source>
+            <translation>das Volume ist voll</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the disk reports an error</source>
+            <translation>das Volume meldet einen Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the file can't be opened</source>
+            <translation>die Datei lässt sich nicht öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the file or its folder is read-only</source>
+            <translation>die Datei oder ihr Ordner ist schreibgeschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} bytes</source>
+            <translation>{count} Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} chats</source>
+            <translation>{count} Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} tokens</source>
+            <translation>{count} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} tokens/round</source>
+            <translation>{count} Token/Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} words</source>
+            <translation>{count} Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count}%</source>
+            <translation>{count} %</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
+            <translation>{drafted} Token entworfen, {accepted} angenommen ({share})</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{rate} (measured here)</source>
+            <translation>{rate} (hier gemessen)</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{rate} tok/s</source>
+            <translation>{rate} Token/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{reused} of {total} prompt tokens from the disk cache</source>
+            <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{share} accepted</source>
+            <translation>{share} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{steps} plain steps: {why}</source>
+            <translation>{steps} ohne Entwürfe: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>Reply ended: {ending}</source>
+            <translation>Antwort fertig, {ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>Reply finished</source>
+            <translation>Antwort fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>The reply failed. {error}</source>
+            <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>{server} wants to run “{tool}”: {arguments}</source>
+            <translation>{server} möchte „{tool}“ ausführen: {arguments}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>{tool} needs approval: {arguments}</source>
+            <translation>{tool} braucht Ihre Erlaubnis: {arguments}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Chat Settings</source>
+            <translation>Chat-Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Close settings</source>
+            <translation>Einstellungen schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Custom</source>
+            <translation>Eigene</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Delete</source>
+            <translation>Löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Delete this preset</source>
+            <translation>Diese Voreinstellung löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Don't cache this chat or send it to servers</source>
+            <translation>Diesen Chat weder zwischenspeichern noch an Server senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
+            <translation>Verwirft Token unter diesem Anteil der Wahrscheinlichkeit des wahrscheinlichsten Tokens; 0 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Frequency penalty</source>
+            <translation>Häufigkeitsmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Generation</source>
+            <translation>Erzeugung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Higher values add variety; 0 always picks the most likely token.</source>
+            <translation>Höhere Werte bringen mehr Abwechslung; 0 nimmt immer das wahrscheinlichste Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Instructions for the model, such as a role, tone, or language</source>
+            <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Keeps only this many of the most likely tokens.</source>
+            <translation>Behält nur so viele der wahrscheinlichsten Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>Behält die wahrscheinlichsten Token bis zu dieser Gesamtwahrscheinlichkeit; 1 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Leave empty for a random seed.</source>
+            <translation>Leer lassen für einen zufälligen Seed.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Let the model think before it answers</source>
+            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Limits the length of a reply.</source>
+            <translation>Begrenzt die Länge einer Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Name:</source>
+            <translation>Name:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Penalizes tokens more each time they appear.</source>
+            <translation>Benachteiligt Token mit jedem Vorkommen stärker.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Penalizes tokens that have already appeared.</source>
+            <translation>Benachteiligt Token, die schon vorgekommen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Presence penalty</source>
+            <translation>Vorkommensmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Preset</source>
+            <translation>Voreinstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Random</source>
+            <translation>Zufällig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Repetition penalty</source>
+            <translation>Wiederholungsmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Reset</source>
+            <translation>Zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Reset to defaults</source>
+            <translation>Auf die Vorgaben zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save As…</source>
+            <translation>Sichern unter …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save Preset</source>
+            <translation>Voreinstellung sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save as a preset</source>
+            <translation>Als Voreinstellung sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Seed</source>
+            <translation>Seed</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>System prompt</source>
+            <translation>System-Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Temperature</source>
+            <translation>Temperatur</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Thinking</source>
+            <translation>Nachdenken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Token limit</source>
+            <translation>Token-Grenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Values above 1 make repeated tokens less likely.</source>
+            <translation>Werte über 1 machen wiederholte Token unwahrscheinlicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Cancel editing</source>
+            <translation>Bearbeiten abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Editing message</source>
+            <translation>Nachricht wird bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Message</source>
+            <translation>Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Message Slipstream</source>
+            <translation>Nachricht an Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send</source>
+            <translation>Senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send (Return)</source>
+            <translation>Senden (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Slipstream can't read images yet.</source>
+            <translation>Slipstream kann noch keine Bilder lesen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop</source>
+            <translation>Stopp</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>Stopp (Esc)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} und {count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>A reply is being generated in “{title}”.</source>
+            <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Context</source>
+            <translation>Kontext</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Counting tokens before sending…</source>
+            <translation>Vor dem Senden werden die Token gezählt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Counting tokens…</source>
+            <translation>Token werden gezählt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Don't send the message</source>
+            <translation>Nachricht nicht senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Export…</source>
+            <translation>Exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Messages go to {host}</source>
+            <translation>Nachrichten gehen an {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Note</source>
+            <translation>Hinweis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Open Chat</source>
+            <translation>Chat öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Open the chat that is generating a reply</source>
+            <translation>Den Chat öffnen, in dem eine Antwort erzeugt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Replies stop when the chat fills the context</source>
+            <translation>Antworten enden, wenn der Chat den Kontext füllt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Save a copy of this chat to another location</source>
+            <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Shorten the message.</source>
+            <translation>Kürzen Sie die Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>Kürzen Sie den Systemprompt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>Beginnen Sie einen neuen Chat, oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The latest changes in this chat aren't saved.</source>
+            <translation>Die letzten Änderungen in diesem Chat sind nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The latest changes in this chat can't be saved: {reason}.</source>
+            <translation>Die letzten Änderungen in diesem Chat können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist. Ein Werkzeugaufruf braucht Ihre Erlaubnis.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the tools are ready.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>Der System-Prompt passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>Der Text passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>Die Werkzeuge passen nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>Dieser Chat ist voll ({limit} Token)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>This private chat isn't sent to {host}</source>
+            <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Turn some tools off.</source>
+            <translation>Schalten Sie einige Werkzeuge aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}1 token left</source>
+            <translation>Noch {about}1 Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>Noch {about}{left} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>“{title}” needs your approval for a tool call.</source>
+            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Cancel the summary</source>
+            <translation>Zusammenfassung abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Continue with a Rolling Window</source>
+            <translation>Mit gleitendem Fenster fortfahren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Leaves out the oldest messages but keeps them in the chat</source>
+            <translation>Lässt die ältesten Nachrichten weg, behält sie aber im Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Start New Chat with Summary</source>
+            <translation>Neuer Chat mit Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Summarizing the chat…</source>
+            <translation>Der Chat wird zusammengefasst …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>Zusammenfassung von „{title}“:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
+            <translation>Der Kontext des Modells ist voll. Fahren Sie hier fort, beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Choose Another…</source>
+            <translation>Anderes Modell …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Choose another model</source>
+            <translation>Anderes Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Error</source>
+            <translation>Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Load the demo pair</source>
+            <translation>Demo-Paar laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Reconnect</source>
+            <translation>Erneut verbinden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Try Again</source>
+            <translation>Erneut versuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Use Demo</source>
+            <translation>Demo verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Differs from here on: “{words}”</source>
+            <translation>Ab hier anders: „{words}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Ends here; the other reply continues</source>
+            <translation>Endet hier; die andere Antwort geht weiter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>First token</source>
+            <translation>Erstes Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Rounds</source>
+            <translation>Runden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Spaces or line breaks differ from here on</source>
+            <translation>Ab hier andere Leerzeichen oder Zeilenumbrüche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Thinking ends here; the other reply continues</source>
+            <translation>Das Denken endet hier; die andere Antwort geht weiter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Tokens</source>
+            <translation>Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Tokens/round</source>
+            <translation>Token/Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>tok/s</source>
+            <translation>Token/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{description}. Go to the first difference</source>
+            <translation>{description}. Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{mode} reply</source>
+            <translation>Antwort: {mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{mode} speed</source>
+            <translation>Geschwindigkeit: {mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>1 run each</source>
+            <translation>je 1 Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>All drafters</source>
+            <translation>Alle Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare</source>
+            <translation>Vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare plain decoding with DFlash</source>
+            <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare with this computer</source>
+            <translation>Mit diesem Computer vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>Vergleicht alle Drafter dieses Modells, die auf diesem Computer sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>Vergleicht die Drafter mit mehreren Prompts, jeweils mit den Nachrichten davor</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparing…</source>
+            <translation>Vergleicht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparison failed</source>
+            <translation>Vergleich fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparison of {stem}</source>
+            <translation>Vergleich {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Copy Image</source>
+            <translation>Bild kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Copy an image of this comparison</source>
+            <translation>Ein Bild dieses Vergleichs kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Enter a prompt to compare</source>
+            <translation>Prompt zum Vergleichen eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Guarantee identical text (slower)</source>
+            <translation>Identischen Text garantieren (langsamer)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>History</source>
+            <translation>Verlauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Image copied.</source>
+            <translation>Bild kopiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>Letzte {count} Prompts dieses Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Loading the models</source>
+            <translation>Modelle werden geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>PNG image (*.png)</source>
+            <translation>PNG-Bild (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Result</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Runs per mode</source>
+            <translation>Läufe pro Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Image</source>
+            <translation>Bild sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Image…</source>
+            <translation>Bild sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Results</source>
+            <translation>Ergebnisse sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Results…</source>
+            <translation>Ergebnisse sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save an image of this comparison</source>
+            <translation>Ein Bild dieses Vergleichs sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save this comparison as JSON</source>
+            <translation>Diesen Vergleich als JSON sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Show or hide earlier comparisons</source>
+            <translation>Frühere Vergleiche ein- oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stop comparing</source>
+            <translation>Vergleich stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stopped</source>
+            <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>Die Drafter beantworten nacheinander die letzten {count} Prompts dieses Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>Die Drafter werden nacheinander geladen. Seed und Einstellungen sind für alle gleich.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Antworten können sich unterscheiden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Use the fastest drafter</source>
+            <translation>Den schnellsten Drafter verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Use {name}</source>
+            <translation>{name} verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Verdict</source>
+            <translation>Urteil</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>a prompt</source>
+            <translation>eines Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>{count} runs each</source>
+            <translation>je {count} Läufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>{mode}, run {index} of {total}</source>
+            <translation>{mode}, Lauf {index} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>Median of {repeats} runs each</source>
+            <translation>Median von je {repeats} Läufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>One run each</source>
+            <translation>Je ein Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>greedy</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>Temperatur {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Fastest</source>
+            <translation>Am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>Alle Paare</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>Frühere Vergleiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>Nach Paar filtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Not measured</source>
+            <translation>Nicht gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>Ihre Vergleiche erscheinen hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Block drafting</source>
+            <translation>Blockentwurf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Block verification</source>
+            <translation>Blockprüfung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Compute</source>
+            <translation>Rechenleistung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Large matrix products</source>
+            <translation>Große Matrixprodukte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Large matrix products, {dtype}</source>
+            <translation>Große Matrixprodukte, {dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Load a model to measure it.</source>
+            <translation>Laden Sie ein Modell, um es zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Long-context kernels are used at {count} tokens and above.</source>
+            <translation>Kernel für lange Kontexte werden ab {count} Token verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Matrix-vector products with 0.5 GB of weights</source>
+            <translation>Matrix-Vektor-Produkte mit 0,5 GB Gewichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measure Again</source>
+            <translation>Neu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measured {date}</source>
+            <translation>Gemessen: {date}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measurement progress</source>
+            <translation>Fortschritt der Messung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measurement stopped.</source>
+            <translation>Messung gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Memory bandwidth</source>
+            <translation>Speicherbandbreite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Metal kernels</source>
+            <translation>Metal-Kernel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Not measured yet.</source>
+            <translation>Noch nicht gemessen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Operations per byte read</source>
+            <translation>Rechenschritte pro gelesenem Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Plain step</source>
+            <translation>Einfacher Schritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Prompt processing</source>
+            <translation>Prompt-Verarbeitung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Roofline of this computer</source>
+            <translation>Roofline dieses Computers</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Test Kernels</source>
+            <translation>Kernel testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>This Computer</source>
+            <translation>Dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>This Mac</source>
+            <translation>Dieser Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Wait for the reply to finish.</source>
+            <translation>Warten Sie das Ende der Antwort ab.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>off</source>
+            <translation>aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>on</source>
+            <translation>ein</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>reference BLAS (slow)</source>
+            <translation>Referenz-BLAS (langsam)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} Kerne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{memory} of memory, {models} for models</source>
+            <translation>{memory} Arbeitsspeicher, {models} für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
+            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Token pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{phase}: {share} of the limit</source>
+            <translation>{phase}: {share} der Grenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{share} of the compute limit</source>
+            <translation>{share} der Rechengrenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{share} of the memory limit</source>
+            <translation>{share} der Speichergrenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{tokens} in {time}</source>
+            <translation>{tokens} in {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Address</source>
+            <translation>Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Address for plain replies</source>
+            <translation>Adresse für einfache Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Certificate authority</source>
+            <translation>Zertifizierungsstelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Delete Connection?</source>
+            <translation>Verbindung löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Delete…</source>
+            <translation>Löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Edit…</source>
+            <translation>Bearbeiten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Encrypted</source>
+            <translation>Verschlüsselt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Headers</source>
+            <translation>Header</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>In use</source>
+            <translation>In Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Key</source>
+            <translation>Schlüssel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not available</source>
+            <translation>Nicht verfügbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not encrypted</source>
+            <translation>Nicht verschlüsselt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not reported</source>
+            <translation>Nicht gemeldet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>OpenAI-compatible</source>
+            <translation>OpenAI-kompatibel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Selected connection</source>
+            <translation>Ausgewählte Verbindung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Server</source>
+            <translation>Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Speculative decoding</source>
+            <translation>Spekulatives Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Speculative decoding (the server doesn't report it)</source>
+            <translation>Spekulatives Dekodieren (der Server meldet es nicht)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Stop connecting</source>
+            <translation>Verbinden abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>The server's first model</source>
+            <translation>Das erste Modell des Servers</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Thinking (the server doesn't support it)</source>
+            <translation>Denken (der Server unterstützt es nicht)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Tools (the server doesn't support tool calls)</source>
+            <translation>Werkzeuge (der Server unterstützt keine Werkzeugaufrufe)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Turning off DFlash (add an address for plain replies)</source>
+            <translation>Ausschalten von DFlash (fügen Sie eine Adresse für einfache Antworten hinzu)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Unknown</source>
+            <translation>Unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Use</source>
+            <translation>Verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Yes</source>
+            <translation>Ja</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>up to {count} tokens per round</source>
+            <translation>bis zu {count} Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{model} (1 of {count})</source>
+            <translation>{model} (1 von {count})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} ist in Verwendung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>“{name}” will be deleted along with its key.</source>
+            <translation>„{name}“ wird zusammen mit dem Schlüssel gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>A PEM file, for servers that the system doesn't trust.</source>
+            <translation>Eine PEM-Datei, für Server, denen das System nicht vertraut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
+            <translation>Ein Server mit demselben Modell, aber ohne spekulatives Dekodieren. Wird auch für Vergleiche verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Add Connection</source>
+            <translation>Verbindung hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Another connection has this name. Enter a different one.</source>
+            <translation>Eine andere Verbindung hat diesen Namen. Geben Sie einen anderen ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose a Certificate File</source>
+            <translation>Zertifikatsdatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose a certificate file</source>
+            <translation>Zertifikatsdatei wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose…</source>
+            <translation>Auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Edit Connection</source>
+            <translation>Verbindung bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Enter an address.</source>
+            <translation>Geben Sie eine Adresse ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Hide Advanced</source>
+            <translation>Erweitert ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
+            <translation>Nachrichten an „{host}“ werden nicht verschlüsselt. Andere im Netzwerk können sie lesen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>No</source>
+            <translation>Nein</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Not needed on this computer</source>
+            <translation>Auf diesem Computer nicht nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>One header per line.</source>
+            <translation>Eine Kopfzeile pro Zeile.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Only if the server needs one</source>
+            <translation>Nur wenn der Server einen braucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Optional</source>
+            <translation>Optional</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save</source>
+            <translation>Sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save Anyway</source>
+            <translation>Trotzdem sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save Unencrypted Connection?</source>
+            <translation>Unverschlüsselte Verbindung sichern?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Show Advanced</source>
+            <translation>Erweitert einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>Erscheint in der Liste (optional)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>System default</source>
+            <translation>Systemstandard</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test</source>
+            <translation>Testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test result</source>
+            <translation>Testergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test the connection</source>
+            <translation>Verbindung testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>The connection works.</source>
+            <translation>Die Verbindung funktioniert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>The name or the model contains control characters. Remove them.</source>
+            <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Timeout</source>
+            <translation>Zeitlimit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>To list the server's models, test the connection.</source>
+            <translation>Um die Modelle des Servers aufzulisten, testen Sie die Verbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Your messages are sent to this server.</source>
+            <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Your messages are sent to {address}.</source>
+            <translation>Ihre Nachrichten werden an {address} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>seconds</source>
+            <translation>Sekunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>Gilt für alle Downloads zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>Token prüfen und im Schlüsselbund sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Checking the token…</source>
+            <translation>Token wird geprüft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Download speed</source>
+            <translation>Download-Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
+            <translation>Geben Sie die Adresse eines Spiegelservers ein, oder lassen Sie das Feld für huggingface.co leer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Hub-Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Model folder</source>
+            <translation>Modellordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Model hub</source>
+            <translation>Modell-Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move Models To</source>
+            <translation>Modelle verschieben nach</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>Fortschritt beim Verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move…</source>
+            <translation>Verschieben …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>Modelle werden verschoben: {done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
+            <translation>Für zugangsbeschränkte Modelle. Wird im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
+            <translation>Wird für zugangsbeschränkte Modelle benötigt. Es ist kein Schlüsselbund verfügbar, daher kann es nicht gespeichert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>No token is stored in the keychain.</source>
+            <translation>Im Schlüsselbund ist kein Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Stop moving</source>
+            <translation>Verschieben stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>The folder is set by {variable} and can't be changed here.</source>
+            <translation>Der Ordner ist durch {variable} festgelegt und lässt sich hier nicht ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Token removed.</source>
+            <translation>Token entfernt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Token saved for {account}.</source>
+            <translation>Token für {account} gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Unlimited</source>
+            <translation>Unbegrenzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
+            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>{size} of disk space available</source>
+            <translation>{size} Speicherplatz verfügbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Auto: {drafter}</source>
+            <translation>Automatisch: {drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Cancel loading</source>
+            <translation>Laden abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Cancel the download and delete the partial files</source>
+            <translation>Download abbrechen und Teildateien löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Check the hub again</source>
+            <translation>Hub erneut abfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Checking…</source>
+            <translation>Wird geprüft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
+            <translation>DFlash-2-Drafter mit höherer Annahmequote.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Delete this pair from disk</source>
+            <translation>Dieses Paar von diesem Computer löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download</source>
+            <translation>Laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download about {size}</source>
+            <translation>Etwa {size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download {size}</source>
+            <translation>{size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter</source>
+            <translation>Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter context</source>
+            <translation>Kontext des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter weights</source>
+            <translation>Gewichte des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Enter Token…</source>
+            <translation>Token eingeben …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Enter a hub token</source>
+            <translation>Hub-Token eingeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>Passt, mit wenig freiem Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Hide Memory Details</source>
+            <translation>Speicherdetails ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Kind</source>
+            <translation>Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>License</source>
+            <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Location</source>
+            <translation>Speicherort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Memory details</source>
+            <translation>Speicherdetails</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>None (plain decoding)</source>
+            <translation>Keiner (einfaches Dekodieren)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Not verified</source>
+            <translation>Nicht überprüft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Not verified by Slipstream</source>
+            <translation>Nicht von Slipstream überprüft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Nothing to download</source>
+            <translation>Nichts zu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Other</source>
+            <translation>Andere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Pause the download</source>
+            <translation>Laden anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Progress</source>
+            <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Published speedups</source>
+            <translation>Veröffentlichte Beschleunigung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Quantization</source>
+            <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Quick to download and light on memory.</source>
+            <translation>Schnell geladen, braucht wenig Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recent chats</source>
+            <translation>Letzte Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recommended for this computer.</source>
+            <translation>Für diesen Computer empfohlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recurrent state</source>
+            <translation>Rekurrenter Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove Download</source>
+            <translation>Download entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove from List</source>
+            <translation>Aus der Liste nehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove this pair from the list and keep its files</source>
+            <translation>Dieses Paar aus der Liste nehmen; die Dateien bleiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Resume</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Selected pair</source>
+            <translation>Ausgewähltes Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Show Memory Details</source>
+            <translation>Speicherdetails anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Shown after a few replies.</source>
+            <translation>Erscheint nach einigen Antworten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target KV cache</source>
+            <translation>K/V des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target weights</source>
+            <translation>Gewichte des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>Der Drafter wurde für Three.js-Code nachtrainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed} of memory.</source>
+            <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>Die Gewichte benötigen etwa {needed}, mehr als die {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>This computer</source>
+            <translation>Dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
+            <translation>Dieses Modell ist zugangsbeschränkt: Eventuell müssen Sie zuerst im Hub die Bedingungen annehmen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
+            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>Ohne GPU zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Total</source>
+            <translation>Gesamt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Trained for code.</source>
+            <translation>Für Code trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Tune Drafter…</source>
+            <translation>Drafter anpassen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Tune the drafter to your messages</source>
+            <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Up to {size} more</source>
+            <translation>Bis zu {size} zusätzlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Weights of both models</source>
+            <translation>Gewichte beider Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Why this pair</source>
+            <translation>Darum dieses Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Without DFlash</source>
+            <translation>Ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Workspace</source>
+            <translation>Zwischenergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>block size {count}</source>
+            <translation>Blockgröße {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>drafter: {license}</source>
+            <translation>Drafter: {license}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{context}. DFlash helps little beyond about {least}.</source>
+            <translation>{context}. Ab etwa {least} bringt DFlash wenig.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{kind} by {maker}</source>
+            <translation>{kind} von {maker}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{low} to {high}× the plain speed on {machine}</source>
+            <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{ratio}× the plain speed on {machine}</source>
+            <translation>{ratio}-fache einfache Geschwindigkeit auf {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} at {tokens}</source>
+            <translation>{size} bei {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} for models</source>
+            <translation>{size} für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} free now</source>
+            <translation>{size} derzeit frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Downloading</source>
+            <translation>Download läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Loading</source>
+            <translation>Wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Model pairs and connections</source>
+            <translation>Modellpaare und Verbindungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>On disk</source>
+            <translation>Lokal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Paused</source>
+            <translation>Angehalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add a pair or a connection</source>
+            <translation>Ein Paar oder eine Verbindung hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add…</source>
+            <translation>Hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>All</source>
+            <translation>Alle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Check</source>
+            <translation>Prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Check compatibility</source>
+            <translation>Kompatibilität prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose a Folder</source>
+            <translation>Ordner auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose the drafter folder</source>
+            <translation>Ordner des Drafters auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose the target folder</source>
+            <translation>Ordner des Zielmodells auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Coding</source>
+            <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Connection…</source>
+            <translation>Verbindung …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Custom Pair</source>
+            <translation>Eigenes Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Custom Pair…</source>
+            <translation>Eigenes Paar …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Delete the removed pairs now</source>
+            <translation>Entfernte Paare jetzt löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Disk space</source>
+            <translation>Speicherplatz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Find</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Find a drafter on this computer and on the hub</source>
+            <translation>Drafter auf diesem Computer und im Hub suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Fits</source>
+            <translation>Passt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Free Up Space Now</source>
+            <translation>Speicherplatz jetzt freigeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Looking for models…</source>
+            <translation>Modelle werden gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Model folder, download speed, and hub</source>
+            <translation>Modellordner, Download-Geschwindigkeit und Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Models</source>
+            <translation>Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match this filter.</source>
+            <translation>Kein Paar passt zu diesem Filter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
+            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ ▸ „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Removed</source>
+            <translation>Entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Restore the most recently removed pair</source>
+            <translation>Zuletzt entferntes Paar wiederherstellen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search models</source>
+            <translation>Modelle suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Searching for a drafter…</source>
+            <translation>Drafter wird gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Settings…</source>
+            <translation>Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Show: {filter}</source>
+            <translation>Anzeigen: {filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Small</source>
+            <translation>Klein</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>The target and the drafter are compatible.</source>
+            <translation>Zielmodell und Drafter passen zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
+            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>This model can be used with plain decoding.</source>
+            <translation>Dieses Modell lässt sich mit einfachem Dekodieren verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>owner/name or a folder</source>
+            <translation>Besitzer/Name oder ein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>Besitzer/Name oder ein Ordner (optional)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>{names} entfernt. {size} werden beim Beenden frei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>{name} has been downloaded and verified.</source>
+            <translation>{name} wurde heruntergeladen und überprüft.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>API key</source>
+            <translation>API-Schlüssel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
+            <translation>{agent} lässt sich nicht starten. Kopieren Sie die Befehle und führen Sie sie selbst aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Choose models</source>
+            <translation>Modelle auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Coding agent</source>
+            <translation>Coding-Agent</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy Commands</source>
+            <translation>Befehle kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the API key</source>
+            <translation>API-Schlüssel kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the address</source>
+            <translation>Adresse kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the commands that start the coding agent</source>
+            <translation>Befehle kopieren, die den Coding-Agenten starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the example</source>
+            <translation>Beispiel kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Example request</source>
+            <translation>Beispielanfrage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Folder for {agent}</source>
+            <translation>Ordner für {agent}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
+            <translation>Für Programme, die die API von OpenAI nutzen. Für die API von Anthropic „/v1“ weglassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate</source>
+            <translation>Erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate New Key?</source>
+            <translation>Neuen Schlüssel erzeugen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate New Key…</source>
+            <translation>Neuen Schlüssel erzeugen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generated when the server starts</source>
+            <translation>Wird beim Start des Servers erzeugt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Hide</source>
+            <translation>Ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Hide the API key</source>
+            <translation>API-Schlüssel ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
+            <translation>Damit können Coding-Agenten und andere Programme auf diesem Computer das geladene Modell nutzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Loading…</source>
+            <translation>Lädt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Local Server</source>
+            <translation>Lokaler Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Messages from these programs are sent to {host}.</source>
+            <translation>Nachrichten dieser Programme werden an {host} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Models…</source>
+            <translation>Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>No active requests</source>
+            <translation>Keine aktiven Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Position {position} in the queue</source>
+            <translation>Position {position} in der Warteschlange</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Programs need this key, which is stored in the keychain.</source>
+            <translation>Programme brauchen diesen Schlüssel. Er ist im Schlüsselbund gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Programs with the current key can't connect until you give them the new one.</source>
+            <translation>Programme mit dem aktuellen Schlüssel können sich erst wieder verbinden, wenn Sie ihnen den neuen geben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Reading the prompt: {done} of {total} tokens</source>
+            <translation>Prompt wird gelesen: {done} von {total} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Request log</source>
+            <translation>Anfrageprotokoll</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Requests</source>
+            <translation>Anfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Run local server</source>
+            <translation>Lokalen Server ausführen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Show the API key</source>
+            <translation>API-Schlüssel anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Start the coding agent in a folder</source>
+            <translation>Coding-Agenten in einem Ordner starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Starting…</source>
+            <translation>Startet …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Start…</source>
+            <translation>Starten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>The agent uses this server and leaves your own settings unchanged.</source>
+            <translation>Der Agent nutzt diesen Server und lässt Ihre eigenen Einstellungen unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
+            <translation>Dieser Computer hat keinen Schlüsselbund. Der Schlüssel gilt daher nur, bis Sie Slipstream beenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} more</source>
+            <translation>{count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} of {total} prompt tokens cached</source>
+            <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose Folder…</source>
+            <translation>Ordner auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose a Folder for Saved Prompts</source>
+            <translation>Ordner für gesicherte Prompts auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose a folder for saved prompts</source>
+            <translation>Ordner für gesicherte Prompts auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Clear Now…</source>
+            <translation>Jetzt löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Delete All Saved Prompts?</source>
+            <translation>Alle gesicherten Prompts löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Delete all saved prompts</source>
+            <translation>Alle gesicherten Prompts löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Nothing saved yet</source>
+            <translation>Noch nichts gesichert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Prompts aren't saved.</source>
+            <translation>Prompts werden nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Space used</source>
+            <translation>Belegter Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
+            <translation>Ihre Chats bleiben erhalten, aber die nächste Antwort in jedem beginnt später.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>{tokens} tokens were read from disk instead of computed.</source>
+            <translation>{tokens} Token wurden von der Festplatte gelesen statt berechnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>{used} of {space} used</source>
+            <translation>{used} von {space} belegt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Advanced</source>
+            <translation>Erweitert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>General</source>
+            <translation>Allgemein</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>New Chats</source>
+            <translation>Neue Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Panes</source>
+            <translation>Bereiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Privacy</source>
+            <translation>Datenschutz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Restart</source>
+            <translation>Neu starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Restart Slipstream</source>
+            <translation>Slipstream neu starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Settings</source>
+            <translation>Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Tools</source>
+            <translation>Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Actions</source>
+            <translation>Aktionen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Actions for “{title}”</source>
+            <translation>Aktionen für „{title}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Chats</source>
+            <translation>Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pinned</source>
+            <translation>Angeheftet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Previous 30 Days</source>
+            <translation>Letzte 30 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Previous 7 Days</source>
+            <translation>Letzte 7 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Today</source>
+            <translation>Heute</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Yesterday</source>
+            <translation>Gestern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>Suchergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>In the title</source>
+            <translation>Im Titel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Last change</source>
+            <translation>Letzte Änderung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>New Chat</source>
+            <translation>Neuer Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>No chats yet</source>
+            <translation>Noch keine Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>No results for “{words}”</source>
+            <translation>Keine Treffer für „{words}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Search</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Search all chats</source>
+            <translation>Alle Chats durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>1 tool</source>
+            <translation>1 Werkzeug</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Add Folder…</source>
+            <translation>Ordner hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Add a folder that models may read.</source>
+            <translation>Fügen Sie einen Ordner hinzu, den Modelle lesen dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Always allowed</source>
+            <translation>Immer erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Ask before each call to {tool}</source>
+            <translation>Vor jedem Aufruf von {tool} fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Calculator</source>
+            <translation>Rechner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Changed · needs approval again</source>
+            <translation>Geändert · fragt wieder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Choose a Folder That Models May Read</source>
+            <translation>Ordner wählen, den Modelle lesen dürfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Connected · {tools}</source>
+            <translation>Verbunden · {tools}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Files</source>
+            <translation>Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Hide Tools</source>
+            <translation>Werkzeuge ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Not connected</source>
+            <translation>Nicht verbunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove Server?</source>
+            <translation>Server entfernen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove the folder {folder}</source>
+            <translation>Ordner {folder} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove…</source>
+            <translation>Entfernen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Revoke</source>
+            <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Show Tools</source>
+            <translation>Werkzeuge anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign In…</source>
+            <translation>Anmelden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign Out</source>
+            <translation>Abmelden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign-in required</source>
+            <translation>Anmeldung erforderlich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Use {server}</source>
+            <translation>{server} verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>{count} tools</source>
+            <translation>{count} Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>“{server}” will be removed along with its secrets and approvals.</source>
+            <translation>„{server}“ wird mit allen Geheimnissen und Genehmigungen entfernt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>A quotation mark isn't closed.</source>
+            <translation>Ein Anführungszeichen ist nicht geschlossen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Add Server</source>
+            <translation>Server hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Add the selected servers</source>
+            <translation>Ausgewählte Server hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Another server has this name.</source>
+            <translation>Ein anderer Server hat diesen Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
+            <translation>Wählen Sie die Server aus {source}, die Sie hinzufügen möchten. Sie bleiben aus, bis Sie sie einschalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Commands run with your permissions. Add only servers that you trust.</source>
+            <translation>Befehle laufen mit Ihren Rechten. Fügen Sie nur Server hinzu, denen Sie vertrauen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Edit Server</source>
+            <translation>Server bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Enter a command or an address.</source>
+            <translation>Geben Sie einen Befehl oder eine Adresse ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Enter a name.</source>
+            <translation>Geben Sie einen Namen ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Environment</source>
+            <translation>Umgebung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Import Servers</source>
+            <translation>Server importieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>One variable per line.</source>
+            <translation>Eine Variable pro Zeile.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Test the server</source>
+            <translation>Server testen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Calls to {server} are sent to {host}.</source>
+            <translation>Aufrufe von {server} werden an {host} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>The model on {host} can't call tools.</source>
+            <translation>Das Modell auf {host} kann keine Werkzeuge aufrufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>This model can't call tools.</source>
+            <translation>Dieses Modell kann keine Werkzeuge aufrufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>Die Werkzeugbeschreibungen brauchen {tokens}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tools Settings…</source>
+            <translation>Werkzeug-Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tools in this chat: {servers}</source>
+            <translation>Werkzeuge in diesem Chat: {servers}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>{count} of {total} tools</source>
+            <translation>{count} von {total} Werkzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Add Server…</source>
+            <translation>Server hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Choose File…</source>
+            <translation>Datei wählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>Zwischenablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Import servers from another app</source>
+            <translation>Server aus einer anderen App importieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Import…</source>
+            <translation>Importieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>Aus der Zwischenablage einfügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show mcp.json</source>
+            <translation>mcp.json anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show the folder that contains mcp.json</source>
+            <translation>Ordner mit mcp.json anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
+            <translation>Mit Werkzeugen können Modelle rechnen, Dateien lesen und andere Programme verwenden. Sie genehmigen jeden Aufruf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>{source} has no new servers.</source>
+            <translation>{source} enthält keine neuen Server.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>1 page</source>
+            <translation>1 Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Attached: {name}. Show text</source>
+            <translation>Angehängt: {name}. Text anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Cancel reading</source>
+            <translation>Auslassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Done</source>
+            <translation>Fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Drop files to attach them</source>
+            <translation>Dateien hier ablegen, um sie anzuhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>{name} wird gelesen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show the text of {name}</source>
+            <translation>Den Text von {name} anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Text of {name}</source>
+            <translation>Text von {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>This text is sent to the model with the message.</source>
+            <translation>Dieser Text wird mit der Nachricht an das Modell gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{count} pages</source>
+            <translation>{count} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{tokens}, over the limit of {limit}</source>
+            <translation>{tokens}, über der Grenze von {limit}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow Once</source>
+            <translation>Einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow in This Chat</source>
+            <translation>In diesem Chat erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow “{tool}” once</source>
+            <translation>„{tool}“ einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Always Allow</source>
+            <translation>Immer erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Arguments</source>
+            <translation>Argumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Cancel the call to “{tool}”</source>
+            <translation>Aufruf von „{tool}“ abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Copy call</source>
+            <translation>Aufruf kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Denied</source>
+            <translation>Abgelehnt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Deny</source>
+            <translation>Ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Deny the call to “{tool}”</source>
+            <translation>Aufruf von „{tool}“ ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Done in {seconds}</source>
+            <translation>Fertig in {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Hide call to “{tool}”</source>
+            <translation>Aufruf von „{tool}“ ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>More</source>
+            <translation>Mehr</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>More ways to allow “{tool}”</source>
+            <translation>Weitere Möglichkeiten, „{tool}“ zu erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Needs approval</source>
+            <translation>Erlaubnis nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Result · The model received only the first {count} characters</source>
+            <translation>Ergebnis · Das Modell hat die ersten {count} Zeichen erhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Running…</source>
+            <translation>Läuft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Show call to “{tool}”</source>
+            <translation>Aufruf von „{tool}“ anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Status</source>
+            <translation>Status</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Tool call: {tool}, {status}</source>
+            <translation>Werkzeugaufruf: {tool}, {status}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Unknown tool</source>
+            <translation>Unbekanntes Werkzeug</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Close search</source>
+            <translation>Suche schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Find in this chat</source>
+            <translation>In diesem Chat suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Matches</source>
+            <translation>Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Next match</source>
+            <translation>Nächster Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>No matches</source>
+            <translation>Keine Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Previous match</source>
+            <translation>Vorheriger Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Choose a Model…</source>
+            <translation>Modell auswählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Choose a model</source>
+            <translation>Ein Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>Beide Modi an diesem Prompt vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Continue this reply</source>
+            <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Copy reply</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Details</source>
+            <translation>Details</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit</source>
+            <translation>Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit (keeps this version)</source>
+            <translation>Bearbeiten (diese Version bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit Message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Hide thinking</source>
+            <translation>Gedanken ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>How this reply was decoded</source>
+            <translation>Wie diese Antwort dekodiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Next version</source>
+            <translation>Nächste Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Previous version</source>
+            <translation>Vorherige Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate</source>
+            <translation>Neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate reply</source>
+            <translation>Antwort neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show All</source>
+            <translation>Alles anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show the full message</source>
+            <translation>Ganze Nachricht anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show thinking</source>
+            <translation>Gedanken einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>The model no longer sees messages above this line.</source>
+            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Version {place} of {count}</source>
+            <translation>Version {place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Waiting for the first token</source>
+            <translation>Wartet auf das erste Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Your message</source>
+            <translation>Ihre Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Copy Link</source>
+            <translation>Link kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Link</source>
+            <translation>Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Open in Browser</source>
+            <translation>Im Browser öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Accepted</source>
+            <translation>Angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Details of this reply</source>
+            <translation>Details dieser Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Drafted (max {highest})</source>
+            <translation>Entworfen (max. {highest})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Drafted and accepted tokens per round</source>
+            <translation>Entworfene und angenommene Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Mode</source>
+            <translation>Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Reused and processed prompt tokens</source>
+            <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} processed</source>
+            <translation>{count} verarbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} processed at {rate}</source>
+            <translation>{count} mit {rate} verarbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} reused</source>
+            <translation>{count} wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>Chat</source>
+            <translation>Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>Go to the end</source>
+            <translation>Zum Ende</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>New Text ↓</source>
+            <translation>Neuer Text ↓</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>, {bits}-bit</source>
+            <translation>, {bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask anything, faster</source>
+            <translation>Fragen Sie alles, nur schneller</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask: {prompt}</source>
+            <translation>Fragen: {prompt}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Compare shows both speeds side by side.</source>
+            <translation>„Vergleichen“ zeigt beide Geschwindigkeiten nebeneinander.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Connected to {host}</source>
+            <translation>Verbunden mit {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
+            <translation>DFlash verwendet ein Paar von Modellen: Ein kleines entwirft, ein großes prüft. Derselbe Text, schneller.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Everything you write stays on this computer.</source>
+            <translation>Alles, was Sie schreiben, bleibt auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Explanation</source>
+            <translation>Erklärung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>How many divisors does 84 have?</source>
+            <translation>Wie viele Teiler hat 84?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>List</source>
+            <translation>Liste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>List the first 8 square numbers.</source>
+            <translation>Nenne die ersten 8 Quadratzahlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Math</source>
+            <translation>Mathematik</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ready (DFlash is off)</source>
+            <translation>Bereit, ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Recommended for this computer</source>
+            <translation>Für diesen Computer empfohlen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>The demo model understands only English.</source>
+            <translation>Das Demo-Modell versteht nur Englisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>The demo pair answers only a few kinds of questions.</source>
+            <translation>Das Demo-Paar beantwortet nur wenige Arten von Fragen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Tool calls are sent to {hosts}.</source>
+            <translation>Werkzeugaufrufe werden an {hosts} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
+            <translation>Werkzeugaufrufe werden an {hosts} gesendet. Alles andere bleibt auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Try the built-in demo</source>
+            <translation>Die eingebaute Demo ausprobieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Up to {rate} tok/s without DFlash</source>
+            <translation>Bis zu {rate} Token/s ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>What is 4817 × 392?</source>
+            <translation>Wie viel ist 4817 × 392?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>What is speculative decoding?</source>
+            <translation>Was ist spekulatives Dekodieren?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Write a Python function that checks if a number is prime.</source>
+            <translation>Schreibe eine Python-Funktion, die prüft, ob eine Zahl eine Primzahl ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Write the 7 times table up to 10.</source>
+            <translation>Schreibe das Einmaleins der 7 bis 10.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>{low} to {high}× as fast with DFlash</source>
+            <translation>mit DFlash {low}- bis {high}-mal so schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>Ein Server wird verwendet, dessen Drafter sich von hier aus nicht anpassen lässt. Laden Sie dazu ein Modell auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>About {needed}, for a second copy of the pair ({free} free)</source>
+            <translation>Etwa {needed} für eine zweite Kopie des Paars ({free} frei)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>About {time} left for this part</source>
+            <translation>Noch etwa {time} für diesen Abschnitt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>After</source>
+            <translation>Nachher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Before</source>
+            <translation>Vorher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Change</source>
+            <translation>Änderung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard</source>
+            <translation>Verwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard This Run?</source>
+            <translation>Diesen Durchgang verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard…</source>
+            <translation>Verwerfen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>End and delete this run</source>
+            <translation>Diesen Durchgang beenden und löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>General prompts</source>
+            <translation>Allgemeine Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Learn More</source>
+            <translation>Weitere Infos</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Learn more about tuning</source>
+            <translation>Weitere Infos zum Anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>Laden Sie ein Paar, um dessen Drafter anzupassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Messages</source>
+            <translation>Nachrichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
+            <translation>Nicht übernommen, weil die Token pro Runde bei Ihren Nachrichten nicht gestiegen sind. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
+            <translation>Nicht übernommen, weil die Token pro Runde bei allgemeinen Prompts um mehr als 1 % gesunken sind. Der Drafter ist unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Pause tuning</source>
+            <translation>Anpassung anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Paused at {share}. Nothing is lost.</source>
+            <translation>Bei {share} angehalten. Nichts geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Pausing…</source>
+            <translation>Wird angehalten …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload</source>
+            <translation>Neu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload the pair</source>
+            <translation>Das Paar neu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload the pair to use the tuned drafter.</source>
+            <translation>Laden Sie das Paar neu, um den angepassten Drafter zu verwenden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Remove the Tuned Drafter?</source>
+            <translation>Angepassten Drafter entfernen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Remove the tuned drafter</source>
+            <translation>Den angepassten Drafter entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Shown after the first steps</source>
+            <translation>Wird nach den ersten Schritten angezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Start</source>
+            <translation>Starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>Das Demo-Paar gehört zu Slipstream, daher lässt sich sein Drafter nicht ändern. Laden Sie ein anderes Paar, oder kopieren Sie den Ordner des Demo-Paars und fügen Sie die Kopie unter „Modelle“ hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
+            <translation>Der Drafter wird wieder so verwendet, wie er veröffentlicht wurde. Sie können ihn jederzeit erneut anpassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The pair will be reloaded when the reply ends.</source>
+            <translation>Das Paar wird neu geladen, sobald die Antwort endet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
+            <translation>Der angepasste Drafter wurde entfernt. Laden Sie das Paar neu, damit er nicht mehr verwendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Time</source>
+            <translation>Dauer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tokens per round</source>
+            <translation>Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tune Again</source>
+            <translation>Erneut anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tune Drafter</source>
+            <translation>Drafter anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuned on {date}. The tuned drafter is in use.</source>
+            <translation>Angepasst am {date}. Der angepasste Drafter wird verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
+            <translation>Passt den Drafter an dieses Modell und an Ihre Nachrichten an. Der Text von Antworten ändert sich nie, nur ihre Geschwindigkeit. Die Anpassung läuft mit niedriger Priorität im Hintergrund. Antworten sind währenddessen langsamer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning has ended.</source>
+            <translation>Die Anpassung ist beendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning progress</source>
+            <translation>Fortschritt der Anpassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Up to {needed}, until tuning ends ({free} free)</source>
+            <translation>Bis zu {needed}, bis die Anpassung endet ({free} frei)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
+            <translation>Was bisher erzeugt und gelernt wurde, wird gelöscht. Um später fortzufahren, wählen Sie stattdessen „Anhalten“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Your messages</source>
+            <translation>Ihre Nachrichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
+            <translation>{count} aus {chats} und {general} allgemeine. Private Chats werden ausgelassen.</translation>
         </message>
         <message>
             <location filename="../../app/widgets/controls.py" />
@@ -5642,310 +5642,490 @@
     <context>
         <name>Engine</name>
         <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_empty</source>
-            <extracomment>“{name}” is empty.</extracomment>
-            <translation>„{name}“ ist leer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_is_folder</source>
-            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
-            <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_is_image</source>
-            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
-            <translation>„{name}“ ist ein Bild. Slipstream kann noch keine Bilder lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_not_a_file</source>
-            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
-            <translation>„{name}“ kann nicht angehängt werden: Es ist keine normale Datei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_not_text</source>
-            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
-            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie eine Text-, Markdown-, Code- oder PDF-Datei an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
-            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_damaged</source>
-            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
-            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_invalid</source>
-            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
-            <translation>„{name}“ kann nicht gelesen werden: Es ist kein gültiges PDF. Exportieren Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_locked</source>
-            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
-            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_many_pages</source>
-            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
-            <translation>„{name}“ hat {pages} Seiten, und höchstens {limit} sind möglich. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_much_text</source>
-            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
-            <translation>„{name}“ hat mehr als {limit} Zeichen Text. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_slow</source>
-            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
-            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
-            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>nothing_to_export</source>
-            <extracomment>No chats to export.</extracomment>
-            <translation>Es gibt keine Chats zu exportieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_all_damaged</source>
-            <extracomment>None of the chats in “{name}” can be read.</extracomment>
-            <translation>Kein Chat in „{name}“ kann gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_archive_damaged</source>
-            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
-            <translation>Das Archiv „{name}“ ist beschädigt. Laden Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_archive_locked</source>
-            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
-            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv mit einer anderen App und importieren Sie dann conversations.json.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_failed</source>
-            <extracomment>Can't import “{name}”. {reason}</extracomment>
-            <translation>„{name}“ kann nicht importiert werden. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_no_list</source>
-            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
-            <translation>„{name}“ ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_not_saved</source>
-            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
-            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_too_large</source>
-            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
-            <translation>„{name}“ ist zu groß. Wählen Sie die JSON-Datei im Export.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
-            <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT exportiertes Archiv.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chatgpt_import.py" />
-            <source>chat_not_a_tree</source>
-            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
-            <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/records.py" />
-            <source>not_a_chat</source>
-            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
-            <translation>Die Datei enthält etwas, das kein Slipstream-Chat ist.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/records.py" />
-            <source>not_a_message</source>
-            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
-            <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_database_damaged</source>
-            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
-            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_foreign_database</source>
-            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
-            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_newer</source>
-            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
-            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_nothing_left</source>
-            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
-            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/local_server.py" />
+            <location filename="../../app/session/local_server.py" />
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
+            <location filename="../../app/session/local_server.py" />
             <source>pair_loading</source>
             <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
-            <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es, und starten Sie Slipstream erneut.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>„{name}“ ist leer.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>blas_unknown</source>
-            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream wurde mit einer unbekannten BLAS („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>threads_invalid</source>
-            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream wurde mit einer ungültigen Anzahl von Threads („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_is_image</source>
+            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
+            <translation>„{name}“ ist ein Bild. Slipstream kann noch keine Bilder lesen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>bad_tool</source>
-            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
-            <translation>Ein Werkzeug hat keinen Namen oder ist kein gültiges JSON. Ändern Sie seine Definition.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>„{name}“ kann nicht angehängt werden: Es ist keine normale Datei.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>chat_template_rejects</source>
-            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie eine Text-, Markdown-, Code- oder PDF-Datei an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>chat_without_tokens</source>
-            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation>Die Chat-Vorlage oder der Tokenizer des Modells erzeugt einen leeren Prompt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>context_exceeded</source>
-            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>Der Chat hat mindestens {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>empty_message</source>
-            <extracomment>The message is empty. Write something first.</extracomment>
-            <translation>Die Nachricht ist leer. Schreiben Sie zuerst etwas.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden: Es ist kein gültiges PDF. Exportieren Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>half_character</source>
-            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
-            <translation>Der Prompt enthält ein halbes Zeichen ({code}). Entfernen Sie es aus dem Text, oder wählen Sie ein anderes Modell.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>nothing_to_answer</source>
-            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
-            <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>„{name}“ hat {pages} Seiten, und höchstens {limit} sind möglich. Hängen Sie einen Teil an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>prompt_without_tokens</source>
-            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
-            <translation>Der Prompt ist leer. Geben Sie mindestens ein Token an.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>„{name}“ hat mehr als {limit} Zeichen Text. Hängen Sie einen Teil an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>takes_no_tools</source>
-            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
-            <translation>Dieses Modell kann keine Werkzeuge aufrufen. Wählen Sie ein anderes Modell, oder beginnen Sie einen Chat ohne Werkzeuge.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>two_prompts</source>
-            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
-            <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
+            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
-            <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user, assistant oder tool.</translation>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>No chats to export.</extracomment>
+            <translation>Es gibt keine Chats zu exportieren.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/comparison.py" />
-            <source>no_memory_to_compare</source>
-            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>None of the chats in “{name}” can be read.</extracomment>
+            <translation>Kein Chat in „{name}“ kann gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>bad_schema</source>
-            <extracomment>The schema can't be used: {reason}</extracomment>
-            <translation>Das Schema kann nicht verwendet werden: {reason}</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>Das Archiv „{name}“ ist beschädigt. Laden Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>no_grammars</source>
-            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
-            <translation>Dieses Modell kann keinem Schema und keiner Werkzeugwahl folgen: Sein Tokenizer wird nicht unterstützt. Wählen Sie ein anderes Modell.</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
+            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv mit einer anderen App und importieren Sie dann conversations.json.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>reply_stuck</source>
-            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
-            <translation>Die Antwort kann ihr Schema oder ihre Werkzeugwahl nicht erfüllen: {reason}</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>„{name}“ kann nicht importiert werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
+            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>„{name}“ ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
+            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
+            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>„{name}“ ist zu groß. Wählen Sie die JSON-Datei im Export.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
+            <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT exportiertes Archiv.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
+            <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
+            <translation>Die Datei enthält etwas, das kein Slipstream-Chat ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
+            <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
+            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/api_server/listener.py" />
+            <source>cannot_listen</source>
+            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
+            <translation>Auf „{host}“ sind keine Verbindungen möglich: {reason}. Wählen Sie eine andere Adresse.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/api_server/listener.py" />
+            <source>port_in_use</source>
+            <extracomment>Port {port} is in use. Choose another port.</extracomment>
+            <translation>Port {port} ist belegt. Wählen Sie einen anderen Port.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>measured</source>
+            <extracomment>Measured</extracomment>
+            <translation>Gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>measuring_at_depth</source>
+            <extracomment>Measuring at {depth:,} tokens</extracomment>
+            <translation>Messung bei {depth:,} Token</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>no_memory_to_calibrate</source>
+            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht zum Kalibrieren. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>nothing_to_calibrate</source>
+            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
+            <translation>Es gibt nichts zu kalibrieren: Das Paar hat keinen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>checking_kernels</source>
+            <extracomment>Checking the kernels</extracomment>
+            <translation>Kernel werden geprüft</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>kernels_not_exact</source>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
+            <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_kernels_to_try</source>
+            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
+            <translation>Es gibt nichts zu testen: Das Paar hat keinen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_kernels_without_metal</source>
+            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
+            <translation>Kernel können nicht getestet werden: Dieser Computer hat kein Metal.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_memory_to_try_kernels</source>
+            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht, um die Kernel zu testen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_metal</source>
+            <extracomment>Metal isn't available on this machine</extracomment>
+            <translation>dieser Computer hat kein Metal</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>schlägt im Einsatz fehl: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time per token</extracomment>
+            <translation>{saving:.1%} weniger Zeit pro Token</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit pro Token in langen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit pro Token in kurzen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>kein Gewinn über dem Rauschen (±{noise:.1%})</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_not_called</source>
+            <extracomment>not used by this pair</extracomment>
+            <translation>wird von diesem Paar nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_right</source>
+            <extracomment>correct on this machine</extracomment>
+            <translation>richtig auf diesem Mac</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>bremst einfaches Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_sums_by_block</source>
+            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
+            <translation>in float32 aus: Die Summen hängen von den anderen Zeilen des Blocks ab</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation>{kernel}: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_verifies_only</source>
+            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
+            <translation>in float32 aus: Schritte ohne DFlash verwenden ihn nicht, daher würden ihre Summen abweichen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_wrong</source>
+            <extracomment>wrong results on this machine: {detail}</extracomment>
+            <translation>falsche Ergebnisse auf diesem Computer: {detail}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_compute</source>
+            <extracomment>Measuring compute</extracomment>
+            <translation>Rechenleistung wird gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_memory</source>
+            <extracomment>Measuring memory</extracomment>
+            <translation>Speicher wird gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_pair</source>
+            <extracomment>Measuring the models</extracomment>
+            <translation>Modelle werden gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>no_memory_to_measure</source>
+            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht zum Messen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_delete</source>
+            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
+            <translation>„{path}“ lässt sich nicht löschen ({reason}). Prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_read</source>
+            <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
+            <translation>„{path}“ kann nicht gelesen werden ({reason}). Prüfen Sie die Zugriffsrechte.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_write</source>
+            <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
+            <translation>„{path}“ kann nicht geschrieben werden ({reason}). Geben Sie Speicherplatz frei oder prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>damaged_file</source>
+            <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
+            <translation>„{path}“ ist beschädigt. Reparieren Sie die Datei, oder löschen Sie sie, um neu zu beginnen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>not_regular_file</source>
+            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
+            <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>bad_effort</source>
+            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
+            <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>empty_stop_string</source>
+            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
+            <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>integer_out_of_range</source>
+            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}{note}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>integer_too_small</source>
+            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}{note}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>number_out_of_range</source>
+            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}{note}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>one_is_off</source>
+            <extracomment> (1 is off)</extracomment>
+            <translation> (1 schaltet aus)</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>top_p_zero</source>
+            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
+            <translation>Top-p ist 0, sodass kein Token übrig bleibt. Verwenden Sie eine Zahl über 0; 1 bedeutet aus.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_bias_token</source>
+            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_mode</source>
+            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
+            <translation>Der Modus ist „{mode}“. Verwenden Sie dflash oder plain.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_prompt_token</source>
+            <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
+            <translation>Token {token} liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token, oder laden Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>with_this_drafter</source>
+            <extracomment> with this drafter</extracomment>
+            <translation> bei diesem Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>zero_is_off</source>
+            <extracomment> (0 is off)</extracomment>
+            <translation> (0 schaltet aus)</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/secrets.py" />
+            <source>secrets_not_saved</source>
+            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
+            <translation>Der Schlüsselbund des Systems ist nicht verfügbar. Geheime Werte bleiben daher nur bis zum Beenden erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
@@ -6002,18 +6182,6 @@
             <translation>Breite 1 wurde verlangt</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafter_comparison.py" />
-            <source>no_drafter_to_compare</source>
-            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
-            <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/adapter.py" />
-            <source>adapter_outdated</source>
-            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
-            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passen Sie ihn erneut an.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
@@ -6024,6 +6192,12 @@
             <source>assistant_without_keys</source>
             <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
             <translation>Dem Zielmodell fehlen die Schichten, deren Schlüssel dieser Drafter liest. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/lora.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passen Sie ihn erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
@@ -6092,1243 +6266,1543 @@
             <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>no_memory_to_compare</source>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/drafter_comparison.py" />
+            <source>no_drafter_to_compare</source>
+            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
+            <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>checking_files</source>
             <extracomment>Checking files</extracomment>
             <translation>Dateien werden geprüft</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>drafter_skipped</source>
             <extracomment>The drafter “{drafter}” can't be loaded, so another one is used. {reason}</extracomment>
             <translation>Der Drafter „{drafter}“ kann nicht geladen werden. Es wird ein anderer verwendet. {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait for it to finish, then try again.</extracomment>
             <translation>Es wird noch eine Antwort erzeugt. Stoppen Sie sie, oder warten Sie, bis sie fertig ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_drafter_usable</source>
             <extracomment>No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}</extracomment>
             <translation>Kein Drafter kann geladen werden, daher ist DFlash aus. „{drafter}“: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
             <translation>Es ist kein Modell geladen. Laden Sie zuerst eines.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/families.py" />
-            <source>no_mlx_lm_model</source>
-            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
-            <translation>{name} kann nicht ausgeführt werden: Das installierte mlx-lm unterstützt die Familie „{family}“ nicht.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
             <translation>DFlash ist ausgeschaltet</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/host.py" />
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>starting_engine</source>
             <extracomment>Starting the engine</extracomment>
             <translation>Die Engine startet</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/host.py" />
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
             <translation>Zu viele Antworten warten bereits. Versuchen Sie es in {seconds} Sekunden erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_effort</source>
-            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
-            <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>bad_tool</source>
+            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
+            <translation>Ein Werkzeug hat keinen Namen oder ist kein gültiges JSON. Ändern Sie seine Definition.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>empty_stop_string</source>
-            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
-            <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>chat_template_rejects</source>
+            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
+            <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>integer_out_of_range</source>
-            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}{note}.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>chat_without_tokens</source>
+            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
+            <translation>Die Chat-Vorlage oder der Tokenizer des Modells erzeugt einen leeren Prompt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>integer_too_small</source>
-            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}{note}.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>context_exceeded</source>
+            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>Der Chat hat mindestens {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>number_out_of_range</source>
-            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
-            <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}{note}.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>half_character</source>
+            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
+            <translation>Der Prompt enthält ein halbes Zeichen ({code}). Entfernen Sie es aus dem Text, oder wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>one_is_off</source>
-            <extracomment> (1 is off)</extracomment>
-            <translation> (1 schaltet aus)</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>nothing_to_answer</source>
+            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
+            <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>top_p_zero</source>
-            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
-            <translation>Top-p ist 0, sodass kein Token übrig bleibt. Verwenden Sie eine Zahl über 0; 1 bedeutet aus.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>prompt_without_tokens</source>
+            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
+            <translation>Der Prompt ist leer. Geben Sie mindestens ein Token an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_bias_token</source>
-            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
-            <translation>Token {token} des Logit-Bias liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>Dieses Modell kann keine Werkzeuge aufrufen. Wählen Sie ein anderes Modell, oder beginnen Sie einen Chat ohne Werkzeuge.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_mode</source>
-            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
-            <translation>Der Modus ist „{mode}“. Verwenden Sie dflash oder plain.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>two_prompts</source>
+            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
+            <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_prompt_token</source>
-            <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
-            <translation>Token {token} liegt außerhalb des Bereichs dieses Modells von 0 bis {last}. Verwenden Sie andere Token, oder laden Sie das Modell erneut.</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>unknown_role</source>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
+            <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user, assistant oder tool.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>with_this_drafter</source>
-            <extracomment> with this drafter</extracomment>
-            <translation> bei diesem Drafter</translation>
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>no_tools_to_choose</source>
+            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
+            <translation>tool_choice ist „{choice}“, aber die Anfrage enthält keine Werkzeuge. Fügen Sie Werkzeuge hinzu, oder verwenden Sie auto.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>zero_is_off</source>
-            <extracomment> (0 is off)</extracomment>
-            <translation> (0 schaltet aus)</translation>
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
+            <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>unknown_tool_choice</source>
+            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
+            <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_large</source>
+            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
+            <translation>Die Chat-Vorlage des Modells erzeugt mehr Text, als irgendein Kontext fasst. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_process</source>
+            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
+            <translation>Der Prozess, der die Chat-Vorlage des Modells auswertet, ist unerwartet beendet worden. Versuchen Sie es erneut, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_slow</source>
+            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
+            <translation>Die Chat-Vorlage des Modells braucht länger als {seconds:g} Sekunden. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>tokenizer_crashes</source>
+            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
+            <translation>Der Tokenizer des Modells ist abgestürzt ({reason}). Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>tokenizer_slow</source>
+            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
+            <translation>Der Tokenizer des Modells braucht länger als {seconds:g} Sekunden. Kürzen Sie den Chat, oder wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>Das Schema kann nicht verwendet werden: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>no_grammars</source>
+            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
+            <translation>Dieses Modell kann keinem Schema und keiner Werkzeugwahl folgen: Sein Tokenizer wird nicht unterstützt. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>reply_stuck</source>
+            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
+            <translation>Die Antwort kann ihr Schema oder ihre Werkzeugwahl nicht erfüllen: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>blas_missing</source>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
+            <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es, und starten Sie Slipstream erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>blas_unknown</source>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream wurde mit einer unbekannten BLAS („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>threads_invalid</source>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream wurde mit einer ungültigen Anzahl von Threads („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
             <translation>Das Vokabular des Drafters hat {tokens:,} Token und sein Masken-Token ist {mask:,}, aber das Zielmodell hat {rows:,} Token. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>exact_without_drafter</source>
             <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>Der exakte Modus macht den Text mit DFlash gleich dem ohne DFlash, aber es ist kein Drafter geladen. Schalten Sie den exakten Modus aus.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>Das Modell wählt unter {logits:,} Token, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>no_drafter</source>
             <extracomment>no drafter is loaded</extracomment>
             <translation>kein Drafter ist geladen</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
             <translation>Das Modell in „{folder}“ hat keinen Tokenizer (tokenizer.json). Laden Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>reading_drafter</source>
             <extracomment>Reading the drafter</extracomment>
             <translation>Der Drafter wird gelesen</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>Bereit</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>Der Tokenizer von „{name}“ erfordert eigenen Python-Code ({code}), den Slipstream nie ausführt. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>Wird aufgewärmt</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>link_leads_out</source>
-            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
-            <translation>„{path}“ ist ein Link, der aus dem Modellordner hinausführt. Entfernen Sie den Link, und versuchen Sie es erneut.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_fault</source>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_gone</source>
-            <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
-            <translation>Der Modellordner „{folder}“ wurde nicht gefunden. Schließen Sie sein Volume an, oder wählen Sie einen anderen Ordner.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_field_invalid</source>
+            <extracomment>has an invalid “{field}”</extracomment>
+            <translation>enthält ein ungültiges Feld „{field}“</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_missing</source>
-            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
-            <translation>„{path}“ enthält keinen Ordnerpfad.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_field_not_positive</source>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
+            <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_unknown</source>
-            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
-            <translation>Slipstream sucht die Modelle vorerst in „{folder}“: {reason}</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_not_of_family</source>
+            <extracomment>doesn't match its model family</extracomment>
+            <translation>beschreibt kein Modell der angegebenen Familie</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>models_moved</source>
-            <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
-            <translation>Die Modelle wurden nach „{folder}“ verschoben. Versuchen Sie es erneut.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>family_unknown_to_mlx_lm</source>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
+            <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>models_moving</source>
-            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
-            <translation>Die Modelle werden gerade in einen anderen Ordner verschoben. Warten Sie, bis das Verschieben beendet ist, und versuchen Sie es dann erneut.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>model_unreadable</source>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm kann „{name}“ nicht laden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>no_space</source>
-            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
-            <translation>Das Volume mit „{folder}“ benötigt {needed:,.2f} GB freien Speicherplatz, hat aber nur {free:,.2f} GB. Geben Sie zuerst Speicherplatz frei.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>Das Zielmodell wird gelesen</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>repo_being_downloaded</source>
-            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
-            <translation>{repo} wird gerade geladen. Stoppen Sie den Download, oder warten Sie, bis er fertig ist, und versuchen Sie es dann erneut.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>„{tensor}“ fehlt</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>repo_purged</source>
-            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
-            <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
+            <translation>„{tensor}“ gehört nicht zum Modell</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>bits_not_offered</source>
-            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
-            <translation>{name} gibt es nicht mit {bits} Bit. Wählen Sie aus {available}.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>„{tensor}“ hat die Form {found} statt {expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
-            <translation>Eintrag {number} in „{file}“ wird ignoriert: {reason}</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tokenizer_unreadable</source>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
+            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_not_list</source>
-            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
-            <translation>„{file}“ ist keine Liste von Paaren und wird daher ignoriert.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>weights_do_not_fit</source>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_repos_unknown</source>
-            <extracomment>This pair's repo names aren't known yet.</extracomment>
-            <translation>Die Repo-Namen dieses Paars sind noch nicht bekannt.</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>weights_not_finite</source>
+            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation>Die Gewichte von „{model}“ enthalten NaN oder Unendlich („{tensor}“). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>invalid_catalog_field</source>
-            <extracomment>“{field}” is missing or invalid.</extracomment>
-            <translation>„{field}“ fehlt oder ist ungültig.</translation>
+            <location filename="../../mlx_engine/mcp/approvals.py" />
+            <source>approvals_not_saved</source>
+            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
+            <translation>Welche Werkzeuge erlaubt sind, kann nicht gespeichert werden ({reason}). Prüfen Sie die Zugriffsrechte von „{file}“, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
-            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>bad_server_field</source>
+            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
+            <translation>„{field}“ von „{server}“ ist ungültig. Verwenden Sie einen Wert wie {example}.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>pair_is_built_in</source>
-            <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
-            <translation>{name} gehört zu Slipstream und kann weder geladen noch entfernt werden.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>bad_server_name</source>
+            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
+            <translation>„{server}“ ist kein gültiger Servername. Verwenden Sie bis zu 64 Zeichen, ohne Steuerzeichen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>pair_not_downloadable</source>
-            <extracomment>{name} can't be downloaded. {reason}</extracomment>
-            <translation>{name} kann nicht geladen werden. {reason}</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>no_servers</source>
+            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
+            <translation>Die Datei hat kein Objekt „mcpServers“. Fügen Sie es hinzu, oder wählen Sie eine andere Datei.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
-            <translation>Der Tokenizer benötigt eigenen Python-Code ({file}), den Slipstream nie herunterlädt oder ausführt.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>placeholder_in_server</source>
+            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
+            <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/chat_template.py" />
-            <source>completes_only</source>
-            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
-            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Es kann nur Text fortsetzen, über /v1/completions des lokalen Servers. Wählen Sie zum Chatten ein auf Anweisungen trainiertes Modell.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>secret_missing</source>
+            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
+            <translation>Im Schlüsselbund des Systems fehlt „{name}“ von „{server}“. Geben Sie den Wert in den Einstellungen noch einmal ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/chat_template.py" />
-            <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
-            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>server_incomplete</source>
+            <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
+            <translation>„{server}“ braucht entweder einen Befehl oder eine URL. Korrigieren Sie den Eintrag, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>damaged_weights</source>
-            <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation>„{name}“ ist beschädigt oder unvollständig. Laden Sie das Modell erneut.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>server_named_twice</source>
+            <extracomment>Two servers have the same name. Rename one of them.</extracomment>
+            <translation>Zwei Server haben denselben Namen. Benennen Sie einen davon um.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>invalid_config</source>
-            <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
-            <translation>„{path}“ ist keine gültige Modellkonfiguration. Laden Sie das Modell erneut.</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>servers_not_json</source>
+            <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
+            <translation>Die Liste der Server ist kein gültiges JSON ({reason}). Korrigieren Sie sie, und versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>model_file_too_large</source>
-            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
-            <translation>„{path}“ ist zu groß ({size:,.0f} MB, Grenze {limit:,.0f} MB). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_asked</source>
+            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
+            <translation>„{tool}“ hat Daten angefordert, die Slipstream nicht an Server weitergibt.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_checkpoint_folder</source>
-            <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
-            <translation>Der Ordner „{folder}“ wurde nicht gefunden. Wählen Sie einen Ordner mit der config.json und den Gewichten eines Modells.</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_bad_arguments</source>
+            <extracomment>The arguments aren't a JSON object.</extracomment>
+            <translation>Die Argumente sind kein JSON-Objekt.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_config</source>
-            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
-            <translation>„{folder}“ enthält keine config.json und ist daher kein vollständiges Modell. Wählen Sie einen anderen Ordner.</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_bad_result</source>
+            <extracomment>“{tool}” didn't return a valid result.</extracomment>
+            <translation>„{tool}“ hat kein gültiges Ergebnis geliefert.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_weights</source>
-            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
-            <translation>„{folder}“ enthält keine Gewichte (model*.safetensors). Laden Sie das Modell erneut, oder wählen Sie einen anderen Ordner.</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_cannot_connect</source>
+            <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
+            <translation>Es kann keine Verbindung zu „{server}“ hergestellt werden ({reason}). Prüfen Sie die Adresse und das Netzwerk.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>weights_missing</source>
-            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
-            <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_changed</source>
+            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
+            <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Es wurde nicht aufgerufen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_ended</source>
+            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
+            <translation>„{server}“ wurde beendet, bevor eine Antwort kam. Sehen Sie sich die Ausgabe an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_failed</source>
+            <extracomment>“{tool}” failed ({reason}).</extracomment>
+            <translation>„{tool}“ ist fehlgeschlagen ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_no_answer</source>
+            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
+            <translation>„{server}“ hat nicht innerhalb von {seconds:g} Sekunden geantwortet.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_rejected</source>
+            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
+            <translation>„{server}“ hat den Authorization-Header abgelehnt. Ändern Sie ihn in den Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_server_error</source>
+            <extracomment>“{server}” returned an error ({reason}).</extracomment>
+            <translation>„{server}“ hat mit einem Fehler geantwortet ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_sign_in_failed</source>
+            <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
+            <translation>Die Anmeldung bei „{server}“ ist fehlgeschlagen ({reason}). Versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/oauth.py" />
+            <source>tool_url_not_secure</source>
+            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
+            <translation>„{url}“ muss mit https:// beginnen. Ändern Sie die Adresse.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/server_status.py" />
+            <source>tool_server_gone</source>
+            <extracomment>The connection to “{server}” has ended.</extracomment>
+            <translation>Die Verbindung zu „{server}“ wurde beendet.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/servers.py" />
+            <source>tool_canceled</source>
+            <extracomment>The call to “{tool}” was canceled.</extracomment>
+            <translation>Der Aufruf von „{tool}“ wurde abgebrochen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/servers.py" />
+            <source>tool_timed_out</source>
+            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
+            <translation>„{tool}“ wurde nicht innerhalb von {seconds:g} Sekunden fertig und wurde gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_answer_compressed</source>
+            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
+            <translation>„{server}“ hat unaufgefordert eine komprimierte Antwort gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_command_failed</source>
+            <extracomment>Can't start “{program}” ({reason}).</extracomment>
+            <translation>„{program}“ kann nicht gestartet werden ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_command_not_found</source>
+            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
+            <translation>„{program}“ wurde nicht gefunden. Installieren Sie das Programm oder geben Sie den vollständigen Pfad ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_message_too_large</source>
+            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
+            <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_delete</source>
-            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
-            <translation>„{path}“ lässt sich nicht löschen ({reason}). Prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
+            <location filename="../../mlx_engine/models/configs/families.py" />
+            <source>no_mlx_lm_model</source>
+            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
+            <translation>{name} kann nicht ausgeführt werden: Das installierte mlx-lm unterstützt die Familie „{family}“ nicht.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_read</source>
-            <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
-            <translation>„{path}“ kann nicht gelesen werden ({reason}). Prüfen Sie die Zugriffsrechte.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_write</source>
-            <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
-            <translation>„{path}“ kann nicht geschrieben werden ({reason}). Geben Sie Speicherplatz frei oder prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>damaged_file</source>
-            <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
-            <translation>„{path}“ ist beschädigt. Reparieren Sie die Datei, oder löschen Sie sie, um neu zu beginnen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>not_regular_file</source>
-            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>drafter_is_whole_model</source>
-            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
-            <translation>„{repo}“ ist ein vollständiges Modell. Geben Sie {head} ein, um nur seinen MTP-Kopf zu laden.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>hub_retrying</source>
-            <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
-            <translation>{endpoint} antwortet nicht. Bis zu {seconds:.0f} s lang wird es erneut versucht.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>newer_revision</source>
-            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
-            <translation>Von {repo} gibt es eine neuere Revision. Laden Sie das Paar erneut, um sie zu erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>published_file_damaged</source>
-            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
-            <translation>Die veröffentlichte Kopie von {file} in {repo} ist beschädigt. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
-            <translation>{pair} ändert sich im Hub ständig. Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_renamed</source>
-            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
-            <translation>{repo} wurde in {new} umbenannt. Ihre Kopie behält den alten Namen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
-            <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien werden erneut geladen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>Der Tokenizer in {repo} erfordert eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
-            <translation>{repo} hat keinen Tokenizer. Wählen Sie ein vollständiges Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
-            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein anderes Repo, etwa eines von mlx-community.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>download_bug</source>
-            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
-            <translation>In Slipstream ist ein Fehler aufgetreten ({error}). Bitte melden Sie das Problem; geladene Daten bleiben erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>download_io_error</source>
-            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
-            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Beheben Sie das Problem, und setzen Sie den Download dann fort.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>invalid_queue_command</source>
-            <extracomment>“{command}” isn't a valid queue command.</extracomment>
-            <translation>„{command}“ ist kein gültiger Befehl der Warteschlange.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>queue_in_use</source>
-            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
-            <translation>Ein anderes Slipstream lädt bereits. Verwalten Sie die Downloads dort.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>queue_locked</source>
-            <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
-            <translation>Ein anderes Programm verwendet die Download-Warteschlange. Beenden Sie es, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
-            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, aber nur {free} sind frei. Beenden Sie zuerst andere Apps.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_no</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
-            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_ok</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
-            <translation>Bei {context:,} Token benötigt dieses Paar {needed} der {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_unknown</source>
-            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
-            <translation>Der Speicherbedarf dieses Paars ist unbekannt, weil in seiner config.json Felder fehlen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_will_swap</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
-            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind. Antworten wären sehr langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_gone</source>
-            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
-            <translation>Eine Datei in {repo} gibt es nicht mehr. Starten Sie den Download erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_not_in_repo</source>
-            <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation>{repo} enthält keine {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_not_object</source>
-            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation>{file} in {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_refused</source>
-            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
-            <translation>Der Hub hat die Anfrage nach {file} in {repo} abgelehnt (Status {status}). Versuchen Sie es später erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_too_large</source>
-            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
-            <translation>{file} in {repo} ist zu groß, um gültig zu sein. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_answer_too_large</source>
-            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
-            <translation>Die Antwort des Hubs für {repo} ist zu groß. Versuchen Sie einen anderen Spiegel.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_busy</source>
-            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
-            <translation>Der Hub ist ausgelastet oder gestört (Status {status}). Versuchen Sie es in einigen Minuten erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_offline</source>
-            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream wurde ohne Zugriff auf den Modell-Hub gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
-            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
-            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen ▸ Modelle.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_hub_answer</source>
-            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
-            <translation>Die Antwort des Hubs zu {repo} ist ungültig ({reason}). Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_mirror</source>
-            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
-            <translation>„{address}“ ist keine Webadresse. Geben Sie eine ein, die mit https:// beginnt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_token</source>
-            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation>Das ist kein gültiges Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>malformed_token</source>
-            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
-            <translation>Das Zugriffstoken in {source} ist ungültig. Korrigieren oder entfernen Sie es.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_commit</source>
-            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Der Hub nennt keinen Commit für {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_keychain</source>
-            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
-            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_ranges</source>
-            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
-            <translation>Der Server von {file} kann keine Teile von Dateien senden, daher kann der MTP-Kopf von {repo} nicht geladen werden. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>proxy_refused</source>
-            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
-            <translation>Der Proxy hat die Verbindung zu {endpoint} abgelehnt ({reason}). Prüfen Sie den Proxy in den Netzwerkeinstellungen des Systems.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_disabled</source>
-            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation>{repo} wurde im Hub gesperrt. Wählen Sie ein anderes Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
-            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen ▸ Modelle ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_gated_for_account</source>
-            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
-            <translation>Ihr Konto hat noch keinen Zugang zu {repo}. Beantragen Sie ihn auf {page}, und verwenden Sie ein Token, das Repos mit beschränktem Zugang lesen darf.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_not_found</source>
-            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
-            <translation>{repo} wurde unter {endpoint} mit Ihrem Zugriffstoken nicht gefunden. Prüfen Sie die Schreibweise und die Rechte des Tokens.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
-            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen ▸ Modelle ein Zugriffstoken ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>revised_meanwhile</source>
-            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
-            <translation>{repo} wurde während des Downloads überarbeitet. Starten Sie den Download erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>revision_gone</source>
-            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
-            <translation>{repo} enthält diese Revision nicht mehr. Starten Sie den Download erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
-            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen ▸ Modelle ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>token_without_access</source>
-            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
-            <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Die Voraussetzungen finden Sie auf {page}.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>unknown_token</source>
-            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation>{endpoint} hat dieses Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>unsafe_redirect</source>
-            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
-            <translation>{endpoint} hat eine Anfrage an eine unsichere Adresse umgeleitet. Versuchen Sie einen anderen Spiegel.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>untrusted_certificate</source>
-            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
-            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/library.py" />
-            <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
-            <translation>„{path}“ gehört nicht zu Ihren hinzugefügten Ordnern. Wählen Sie aus: {folders}.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/library.py" />
-            <source>no_such_folder</source>
-            <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
-            <translation>Der Ordner „{path}“ wurde nicht gefunden. Wählen Sie einen anderen Ordner.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/locks.py" />
-            <source>repo_being_removed</source>
-            <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
-            <translation>Ein anderes Programm entfernt gerade {repo}. Versuchen Sie es gleich noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>drafter_for_target</source>
-            <extracomment>For {target}, use the drafter {drafter}.</extracomment>
-            <translation>Verwenden Sie für {target} den Drafter {drafter}.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>drafter_not_found</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
-            <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>no_fitting_drafter</source>
-            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
-            <translation>{drafter} passt nicht zu {target}: {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>no_local_drafter</source>
-            <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
-            <translation>Auf diesem Volume wurde kein Drafter für „{target}“ gefunden.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>target_for_drafter</source>
-            <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
-            <translation>{drafter} wurde für {name} erstellt, etwa {target}.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>copy_damaged</source>
-            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
-            <translation>Die Kopie „{path}“ stimmt nicht mit dem Original überein. Prüfen Sie das Volume; Ihre Modelle sind unverändert.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>downloads_in_use</source>
-            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
-            <translation>Ein anderes Slipstream lädt oder verschiebt gerade Modelle. Beenden Sie es, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>file_changed_during_move</source>
-            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
-            <translation>„{path}“ wurde während des Verschiebens geändert und daher nicht verschoben.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>folder_set_by_environment</source>
-            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
-            <translation>Der Modellordner ist außerhalb von Slipstream festgelegt ({variable}). Ändern Sie ihn dort.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
-            <translation>„{new}“ und „{old}“ überschneiden sich. Wählen Sie einen Ordner außerhalb des anderen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>link_not_moved</source>
-            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
-            <translation>„{path}“ ist ein Link auf einen anderen Ort und wurde daher nicht verschoben.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>models_already_there</source>
-            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
-            <translation>Die Modelle sind bereits in „{folder}“. Wählen Sie einen anderen Ordner.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>move_failed</source>
-            <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
-            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Ihre Modelle sind unverändert.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>not_a_folder</source>
-            <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
-            <translation>„{path}“ ist kein Ordner. Wählen Sie einen Ordner.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>old_models_left</source>
-            <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
-            <translation>„{path}“ kann nicht entfernt werden ({reason}). Löschen Sie die Kopien in „{old}“, oder verschieben Sie die Modelle erneut nach „{new}“.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>path_not_absolute</source>
-            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
-            <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie einen Pfad ein, der mit / beginnt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_head.py" />
-            <source>damaged_weights_header</source>
-            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
-            <translation>Der Anfang von „{file}“ ist beschädigt. Laden Sie die Datei erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_head.py" />
-            <source>head_tensor_not_usable</source>
-            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
-            <translation>„{tensor}“ in {file} ist als {dtype} gespeichert und kann nicht verwendet werden. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_listing.py" />
-            <source>no_mtp_head</source>
-            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
-            <translation>{repo} hat keinen MTP-Kopf. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>files_collide</source>
-            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
-            <translation>{repo} enthält {first} und {second}, die auf einem Mac dieselbe Datei sind. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>invalid_repo_name</source>
-            <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
-            <translation>{name} ist kein Repo-Name. Verwenden Sie die Form BESITZER/NAME, etwa mlx-community/Qwen3-4B-bf16.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>invalid_revision</source>
-            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
-            <translation>{name} ist keine Revision. Verwenden Sie einen Branch, ein Tag oder eine Commit-ID.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>no_file_checksum</source>
-            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Der Hub liefert keine Prüfsumme für {file} in {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>no_file_size</source>
-            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
-            <translation>Der Hub liefert keine Größe für {file} in {repo}. Versuchen Sie es später erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>too_many_files</source>
-            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
-            <translation>{repo} listet {count:,} Dateien auf, ein Modell hat aber höchstens {most:,}. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>unsafe_file_name</source>
-            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation>{repo} enthält eine Datei namens {name}, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
-            <translation>Veröffentlichte Drafter dieser Art erreichen je nach Text {few:g} bis {many:g} Token pro Runde.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_measured</source>
-            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
-            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Token/s.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_plain</source>
-            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
-            <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>assistant_for_gemma</source>
             <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
             <translation>Dieser Drafter braucht ein Gemma-4-Zielmodell. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>assistant_for_other_keys</source>
             <extracomment>This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter.</extracomment>
             <translation>Dieser Drafter benötigt {expected:,} Keys und Values pro Token, nicht {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_for_other_target</source>
             <extracomment>This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
             <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}, nicht {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
             <translation>Das Masken-Token dieses Drafters hat die ID {token}, aber das Zielmodell hat nur {tokens:,} Token. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_reads_missing_layer</source>
             <extracomment>This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter.</extracomment>
             <translation>Dieser Drafter liest Schicht {layer:,}, aber das Zielmodell hat nur {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>family_without_dflash</source>
             <extracomment>DFlash isn't available for the “{family}” family yet (supported: {families}).</extracomment>
             <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar (unterstützt: {families}).</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target's quantization format “{method}” isn't supported. Choose an MLX version, such as mlx-community's.</extracomment>
             <translation>Das Quantisierungsformat „{method}“ des Zielmodells wird nicht unterstützt. Wählen Sie eine MLX-Version, etwa die von mlx-community.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_needs_code</source>
             <extracomment>The target requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
             <translation>Das Zielmodell erfordert eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
             <translation>Das Zielmodell gibt mehr als {most:,} Schichten an. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_without_model_type</source>
             <extracomment>The target's config.json has no “model_type”. Choose a language model.</extracomment>
             <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie ein Sprachmodell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>drafter_is_whole_model</source>
+            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
+            <translation>„{repo}“ ist ein vollständiges Modell. Geben Sie {head} ein, um nur seinen MTP-Kopf zu laden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>hub_retrying</source>
+            <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
+            <translation>{endpoint} antwortet nicht. Bis zu {seconds:.0f} s lang wird es erneut versucht.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>newer_revision</source>
+            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
+            <translation>Von {repo} gibt es eine neuere Revision. Laden Sie das Paar erneut, um sie zu erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>published_file_damaged</source>
+            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
+            <translation>Die veröffentlichte Kopie von {file} in {repo} ist beschädigt. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_keeps_changing</source>
+            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
+            <translation>{pair} ändert sich im Hub ständig. Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_renamed</source>
+            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
+            <translation>{repo} wurde in {new} umbenannt. Ihre Kopie behält den alten Namen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_revised</source>
+            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
+            <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien werden erneut geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_tokenizer_needs_code</source>
+            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>Der Tokenizer in {repo} erfordert eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_without_tokenizer</source>
+            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
+            <translation>{repo} hat keinen Tokenizer. Wählen Sie ein vollständiges Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_without_weights</source>
+            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
+            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein anderes Repo, etwa eines von mlx-community.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>download_bug</source>
+            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
+            <translation>In Slipstream ist ein Fehler aufgetreten ({error}). Bitte melden Sie das Problem; geladene Daten bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>download_io_error</source>
+            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
+            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Beheben Sie das Problem, und setzen Sie den Download dann fort.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>invalid_queue_command</source>
+            <extracomment>“{command}” isn't a valid queue command.</extracomment>
+            <translation>„{command}“ ist kein gültiger Befehl der Warteschlange.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>queue_in_use</source>
+            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
+            <translation>Ein anderes Slipstream lädt bereits. Verwalten Sie die Downloads dort.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>queue_locked</source>
+            <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
+            <translation>Ein anderes Programm verwendet die Download-Warteschlange. Beenden Sie es, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_gone</source>
+            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
+            <translation>Eine Datei in {repo} gibt es nicht mehr. Starten Sie den Download erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_not_in_repo</source>
+            <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
+            <translation>{repo} enthält keine {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_not_object</source>
+            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
+            <translation>{file} in {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_refused</source>
+            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
+            <translation>Der Hub hat die Anfrage nach {file} in {repo} abgelehnt (Status {status}). Versuchen Sie es später erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_too_large</source>
+            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
+            <translation>{file} in {repo} ist zu groß, um gültig zu sein. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_answer_too_large</source>
+            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
+            <translation>Die Antwort des Hubs für {repo} ist zu groß. Versuchen Sie einen anderen Spiegel.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_busy</source>
+            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
+            <translation>Der Hub ist ausgelastet oder gestört (Status {status}). Versuchen Sie es in einigen Minuten erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_offline</source>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream wurde ohne Zugriff auf den Modell-Hub gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_unreachable</source>
+            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
+            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_endpoint</source>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
+            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Korrigieren Sie den Modell-Hub unter Einstellungen ▸ Modelle.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_hub_answer</source>
+            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <translation>Die Antwort des Hubs zu {repo} ist ungültig ({reason}). Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_mirror</source>
+            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
+            <translation>„{address}“ ist keine Webadresse. Geben Sie eine ein, die mit https:// beginnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_token</source>
+            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation>Das ist kein gültiges Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>malformed_token</source>
+            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
+            <translation>Das Zugriffstoken in {source} ist ungültig. Korrigieren oder entfernen Sie es.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_commit</source>
+            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <translation>Der Hub nennt keinen Commit für {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_keychain</source>
+            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
+            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}), daher kann es nicht gesichert werden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_ranges</source>
+            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>Der Server von {file} kann keine Teile von Dateien senden, daher kann der MTP-Kopf von {repo} nicht geladen werden. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>proxy_refused</source>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
+            <translation>Der Proxy hat die Verbindung zu {endpoint} abgelehnt ({reason}). Prüfen Sie den Proxy in den Netzwerkeinstellungen des Systems.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_disabled</source>
+            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
+            <translation>{repo} wurde im Hub gesperrt. Wählen Sie ein anderes Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_gated</source>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
+            <translation>Der Zugang zu {repo} ist beschränkt. Stimmen Sie den Bedingungen unter {page} zu. Geben Sie dann Ihr Zugriffstoken unter Einstellungen ▸ Modelle ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_gated_for_account</source>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
+            <translation>Ihr Konto hat noch keinen Zugang zu {repo}. Beantragen Sie ihn auf {page}, und verwenden Sie ein Token, das Repos mit beschränktem Zugang lesen darf.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_not_found</source>
+            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
+            <translation>{repo} wurde unter {endpoint} mit Ihrem Zugriffstoken nicht gefunden. Prüfen Sie die Schreibweise und die Rechte des Tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_not_found_or_private</source>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
+            <translation>{repo} ist unter {endpoint} nicht zu finden. Prüfen Sie die Schreibweise. Ist es privat, geben Sie unter Einstellungen ▸ Modelle ein Zugriffstoken ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>revised_meanwhile</source>
+            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
+            <translation>{repo} wurde während des Downloads überarbeitet. Starten Sie den Download erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>revision_gone</source>
+            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
+            <translation>{repo} enthält diese Revision nicht mehr. Starten Sie den Download erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>token_rejected</source>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
+            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens, und geben Sie es unter Einstellungen ▸ Modelle ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>token_without_access</source>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
+            <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Die Voraussetzungen finden Sie auf {page}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>unknown_token</source>
+            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation>{endpoint} hat dieses Zugriffstoken abgelehnt. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>unsafe_redirect</source>
+            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
+            <translation>{endpoint} hat eine Anfrage an eine unsichere Adresse umgeleitet. Versuchen Sie einen anderen Spiegel.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>untrusted_certificate</source>
+            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Fügen Sie das Zertifikat Ihres Proxys zum System hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>drafter_for_target</source>
+            <extracomment>For {target}, use the drafter {drafter}.</extracomment>
+            <translation>Verwenden Sie für {target} den Drafter {drafter}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>drafter_not_found</source>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
+            <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>no_fitting_drafter</source>
+            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
+            <translation>{drafter} passt nicht zu {target}: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>no_local_drafter</source>
+            <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
+            <translation>Auf diesem Volume wurde kein Drafter für „{target}“ gefunden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>target_for_drafter</source>
+            <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
+            <translation>{drafter} wurde für {name} erstellt, etwa {target}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>copy_damaged</source>
+            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
+            <translation>Die Kopie „{path}“ stimmt nicht mit dem Original überein. Prüfen Sie das Volume; Ihre Modelle sind unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>downloads_in_use</source>
+            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
+            <translation>Ein anderes Slipstream lädt oder verschiebt gerade Modelle. Beenden Sie es, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>file_changed_during_move</source>
+            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
+            <translation>„{path}“ wurde während des Verschiebens geändert und daher nicht verschoben.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>folder_set_by_environment</source>
+            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
+            <translation>Der Modellordner ist außerhalb von Slipstream festgelegt ({variable}). Ändern Sie ihn dort.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>folders_nested</source>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
+            <translation>„{new}“ und „{old}“ überschneiden sich. Wählen Sie einen Ordner außerhalb des anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>link_not_moved</source>
+            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
+            <translation>„{path}“ ist ein Link auf einen anderen Ort und wurde daher nicht verschoben.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>models_already_there</source>
+            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
+            <translation>Die Modelle sind bereits in „{folder}“. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>move_failed</source>
+            <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
+            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Ihre Modelle sind unverändert.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>not_a_folder</source>
+            <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
+            <translation>„{path}“ ist kein Ordner. Wählen Sie einen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>old_models_left</source>
+            <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
+            <translation>„{path}“ kann nicht entfernt werden ({reason}). Löschen Sie die Kopien in „{old}“, oder verschieben Sie die Modelle erneut nach „{new}“.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>path_not_absolute</source>
+            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
+            <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie einen Pfad ein, der mit / beginnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/mtp_listing.py" />
+            <source>no_mtp_head</source>
+            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
+            <translation>{repo} hat keinen MTP-Kopf. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>content_refused</source>
             <extracomment>The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later.</extracomment>
             <translation>Der Inhaltsserver hat {file} in {repo} verweigert (Status {status}). Versuchen Sie es später erneut; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk that contains “{folder}” is full. Downloaded data is kept. Free up {missing:,.2f} GB, then resume.</extracomment>
             <translation>Das Volume mit „{folder}“ ist voll. Geben Sie {missing:,.2f} GB frei, und setzen Sie den Download dann fort; geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>disk_without_large_files</source>
             <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>Das Volume von „{folder}“ kann keine so großen Dateien speichern. Verschieben Sie den Modellordner auf ein anderes Volume.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>downloaded_elsewhere</source>
             <extracomment>Another program is also downloading {repo}. Each file is downloaded only once.</extracomment>
             <translation>Ein anderes Programm lädt {repo} ebenfalls. Keine Datei wird doppelt geladen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
             <translation>{file} wurde beim Download beschädigt und wird erneut geladen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror.</extracomment>
             <translation>{file} in {repo} wurde beim Laden zweimal beschädigt und gelöscht. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>host_cannot_resume</source>
             <extracomment>The host of {file} can't resume downloads, so this one starts over.</extracomment>
             <translation>Der Server von {file} kann Downloads nicht fortsetzen, daher wird die Datei von Anfang an geladen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
             <translation>Der Modell-Hub antwortet nicht. Es wird erneut versucht.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
             <translation>{endpoint} antwortet seit {seconds:.0f} Sekunden nicht. Prüfen Sie Ihr Netzwerk, und setzen Sie den Download dann fort.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>link_expired</source>
             <extracomment>The download link has expired. Try again.</extracomment>
             <translation>Der Download-Link ist abgelaufen. Versuchen Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <location filename="../../mlx_engine/models/files/chat_template.py" />
+            <source>completes_only</source>
+            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Es kann nur Text fortsetzen, über /v1/completions des lokalen Servers. Wählen Sie zum Chatten ein auf Anweisungen trainiertes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/chat_template.py" />
+            <source>no_chat_template</source>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>damaged_weights</source>
+            <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
+            <translation>„{name}“ ist beschädigt oder unvollständig. Laden Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>invalid_config</source>
+            <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
+            <translation>„{path}“ ist keine gültige Modellkonfiguration. Laden Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>model_file_too_large</source>
+            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
+            <translation>„{path}“ ist zu groß ({size:,.0f} MB, Grenze {limit:,.0f} MB). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_checkpoint_folder</source>
+            <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
+            <translation>Der Ordner „{folder}“ wurde nicht gefunden. Wählen Sie einen Ordner mit der config.json und den Gewichten eines Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_config</source>
+            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
+            <translation>„{folder}“ enthält keine config.json und ist daher kein vollständiges Modell. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_weights</source>
+            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
+            <translation>„{folder}“ enthält keine Gewichte (model*.safetensors). Laden Sie das Modell erneut, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>weights_missing</source>
+            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
+            <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>link_leads_out</source>
+            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
+            <translation>„{path}“ ist ein Link, der aus dem Modellordner hinausführt. Entfernen Sie den Link, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_gone</source>
+            <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
+            <translation>Der Modellordner „{folder}“ wurde nicht gefunden. Schließen Sie sein Volume an, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_missing</source>
+            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
+            <translation>„{path}“ enthält keinen Ordnerpfad.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_unknown</source>
+            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
+            <translation>Slipstream sucht die Modelle vorerst in „{folder}“: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>models_moved</source>
+            <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
+            <translation>Die Modelle wurden nach „{folder}“ verschoben. Versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>models_moving</source>
+            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
+            <translation>Die Modelle werden gerade in einen anderen Ordner verschoben. Warten Sie, bis das Verschieben beendet ist, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>no_space</source>
+            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
+            <translation>Das Volume mit „{folder}“ benötigt {needed:,.2f} GB freien Speicherplatz, hat aber nur {free:,.2f} GB. Geben Sie zuerst Speicherplatz frei.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>repo_being_downloaded</source>
+            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
+            <translation>{repo} wird gerade geladen. Stoppen Sie den Download, oder warten Sie, bis er fertig ist, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>repo_purged</source>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
+            <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/locks.py" />
+            <source>repo_being_removed</source>
+            <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
+            <translation>Ein anderes Programm entfernt gerade {repo}. Versuchen Sie es gleich noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/mtp_head.py" />
+            <source>damaged_weights_header</source>
+            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
+            <translation>Der Anfang von „{file}“ ist beschädigt. Laden Sie die Datei erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/mtp_head.py" />
+            <source>head_tensor_not_usable</source>
+            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
+            <translation>„{tensor}“ in {file} ist als {dtype} gespeichert und kann nicht verwendet werden. Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>files_collide</source>
+            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} enthält {first} und {second}, die auf einem Mac dieselbe Datei sind. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>invalid_repo_name</source>
+            <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
+            <translation>{name} ist kein Repo-Name. Verwenden Sie die Form BESITZER/NAME, etwa mlx-community/Qwen3-4B-bf16.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>invalid_revision</source>
+            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
+            <translation>{name} ist keine Revision. Verwenden Sie einen Branch, ein Tag oder eine Commit-ID.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>no_file_checksum</source>
+            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
+            <translation>Der Hub liefert keine Prüfsumme für {file} in {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>no_file_size</source>
+            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
+            <translation>Der Hub liefert keine Größe für {file} in {repo}. Versuchen Sie es später erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>too_many_files</source>
+            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
+            <translation>{repo} listet {count:,} Dateien auf, ein Modell hat aber höchstens {most:,}. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>unsafe_file_name</source>
+            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
+            <translation>{repo} enthält eine Datei namens {name}, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/tuning_files.py" />
             <source>adapter_damaged</source>
             <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
             <translation>Der angepasste Drafter in {file} ist beschädigt und wird daher nicht verwendet. Löschen Sie die Datei, oder passen Sie den Drafter erneut an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <location filename="../../mlx_engine/models/files/tuning_files.py" />
             <source>tuning_already</source>
             <extracomment>This drafter is already being tuned. Wait for it to finish, then try again.</extracomment>
             <translation>Dieser Drafter wird bereits angepasst. Warten Sie, bis das abgeschlossen ist, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/body.py" />
-            <source>remote_no_continue</source>
-            <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Lassen Sie die Antwort stattdessen neu generieren.</translation>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_crowded</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, aber nur {free} sind frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_no</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_ok</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed} der {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_unknown</source>
+            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
+            <translation>Der Speicherbedarf dieses Paars ist unbekannt, weil in seiner config.json Felder fehlen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_will_swap</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
+            <translation>Bei {context:,} Token benötigt dieses Paar {needed}, mehr als die {budget}, die für Modelle verfügbar sind. Antworten wären sehr langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>bits_not_offered</source>
+            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
+            <translation>{name} gibt es nicht mit {bits} Bit. Wählen Sie aus {available}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_entry_ignored</source>
+            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
+            <translation>Eintrag {number} in „{file}“ wird ignoriert: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_not_list</source>
+            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
+            <translation>„{file}“ ist keine Liste von Paaren und wird daher ignoriert.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_repos_unknown</source>
+            <extracomment>This pair's repo names aren't known yet.</extracomment>
+            <translation>Die Repo-Namen dieses Paars sind noch nicht bekannt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>invalid_catalog_field</source>
+            <extracomment>“{field}” is missing or invalid.</extracomment>
+            <translation>„{field}“ fehlt oder ist ungültig.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>not_in_catalog</source>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
+            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>pair_is_built_in</source>
+            <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
+            <translation>{name} gehört zu Slipstream und kann weder geladen noch entfernt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>pair_not_downloadable</source>
+            <extracomment>{name} can't be downloaded. {reason}</extracomment>
+            <translation>{name} kann nicht geladen werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>tokenizer_needs_own_code</source>
+            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
+            <translation>Der Tokenizer benötigt eigenen Python-Code ({file}), den Slipstream nie herunterlädt oder ausführt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/library.py" />
+            <source>folder_not_added</source>
+            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
+            <translation>„{path}“ gehört nicht zu Ihren hinzugefügten Ordnern. Wählen Sie aus: {folders}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/library.py" />
+            <source>no_such_folder</source>
+            <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
+            <translation>Der Ordner „{path}“ wurde nicht gefunden. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_dflash</source>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
+            <translation>Veröffentlichte Drafter dieser Art erreichen je nach Text {few:g} bis {many:g} Token pro Runde.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_measured</source>
+            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
+            <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Token/s.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_plain</source>
+            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
+            <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>
             <translation>„{url}“ ist keine gültige Adresse. Geben Sie eine Adresse wie http://192.168.1.20:8000 ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_ca</source>
             <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
             <translation>Die Zertifikatsdatei „{file}“ kann nicht verwendet werden: {reason}. Wählen Sie eine PEM-Datei.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_header</source>
             <extracomment>The key or a header contains characters that HTTP doesn't allow. Correct it.</extracomment>
             <translation>Der Schlüssel oder ein Header enthält Zeichen, die HTTP nicht erlaubt. Korrigieren Sie ihn.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_busy</source>
             <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
             <translation>„{host}“ ist ausgelastet. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_busy_until</source>
             <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
             <translation>„{host}“ ist ausgelastet. Versuchen Sie es in {seconds} Sekunden noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_certificate</source>
             <extracomment>The certificate for “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
             <translation>Dem Zertifikat von „{host}“ wird nicht vertraut. Fügen Sie der Verbindung die Zertifizierungsstelle hinzu.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_certificate_invalid</source>
             <extracomment>The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate.</extracomment>
             <translation>Das Zertifikat für „{host}“ ist ungültig: {reason}. Prüfen Sie die Adresse, oder erneuern Sie das Zertifikat.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
             <translation>Der Chat ist zu lang für das Modell auf „{host}“: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_failed</source>
             <extracomment>“{host}” failed: {reason}</extracomment>
             <translation>„{host}“ meldet einen Fehler: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>„{host}“ hat den Schlüssel abgelehnt. Geben Sie den richtigen Schlüssel für diese Verbindung ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_lost</source>
             <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
             <translation>Die Verbindung zu „{host}“ ist abgebrochen. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_model</source>
             <extracomment>“{host}” doesn't offer “{model}” anymore: {reason}</extracomment>
             <translation>„{host}“ bietet „{model}“ nicht mehr an: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_route</source>
             <extracomment>“{host}” can't be reached. Check the address and your network connection.</extracomment>
             <translation>„{host}“ ist nicht erreichbar. Prüfen Sie die Adresse und Ihre Netzwerkverbindung.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_tools</source>
             <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
             <translation>„{host}“ ist nicht für Werkzeugaufrufe eingerichtet. Schalten Sie die Werkzeuge in diesem Chat aus.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
             <translation>„{host}“ hat mit HTTP-Status {status} und ohne Meldung geantwortet. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
             <translation>Die Verbindung zu „{host}“ ist nicht verschlüsselt. Verwenden Sie https oder eine Adresse in Ihrem eigenen Netzwerk.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_nothing_listens</source>
             <extracomment>Nothing listens at “{host}”. Start the server, or check the address and port.</extracomment>
             <translation>Unter „{host}“ läuft kein Server. Starten Sie den Server, oder prüfen Sie Adresse und Port.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_password_in_address</source>
             <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
             <translation>Die Adresse enthält ein Passwort. Geben Sie den Schlüssel in seinem eigenen Feld ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_refused</source>
             <extracomment>“{host}” refused the request: {reason}</extracomment>
             <translation>„{host}“ hat die Anfrage abgelehnt: {reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_timed_out</source>
             <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
             <translation>„{host}“ hat {seconds:g} Sekunden lang nichts gesendet. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_unknown_host</source>
             <extracomment>“{host}” wasn't found. Check the spelling and your network connection.</extracomment>
             <translation>„{host}“ wurde nicht gefunden. Prüfen Sie die Schreibweise und Ihre Netzwerkverbindung.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>„{host}“ antwortet nicht. Prüfen Sie die Adresse und ob der Server läuft.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_without_tls</source>
             <extracomment>“{host}” doesn't accept encrypted connections. Check the port, or enter the address with http://.</extracomment>
             <translation>„{host}“ nimmt keine verschlüsselten Verbindungen an. Prüfen Sie den Port, oder geben Sie die Adresse mit http:// ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>connecting</source>
             <extracomment>Connecting to {host}</extracomment>
             <translation>Verbinden mit {host}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_internal</source>
             <extracomment>Something went wrong in Slipstream while using the remote server. Try again.</extracomment>
             <translation>In Slipstream ist bei der Verwendung des entfernten Servers ein Fehler aufgetreten. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_count</source>
             <extracomment>The server can't count tokens before a reply.</extracomment>
             <translation>Der Server kann Token nicht vor einer Antwort zählen.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_plain</source>
             <extracomment>“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection.</extracomment>
             <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung eine Adresse für einfache Antworten hinzu.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_stream</source>
             <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
             <translation>„{host}“ antwortet nicht wie ein OpenAI-kompatibler Server. Prüfen Sie die Adresse.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_not_here</source>
             <extracomment>This isn't available with a remote server.</extracomment>
             <translation>Das ist mit einem entfernten Server nicht verfügbar.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/request_body.py" />
+            <source>remote_no_continue</source>
+            <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Lassen Sie die Antwort stattdessen neu generieren.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connection_secret_missing</source>
             <extracomment>The system's keychain has no key for “{connection}”. Choose File ▸ Models and enter it again.</extracomment>
             <translation>Der Schlüsselbund des Systems hat keinen Schlüssel für „{connection}“. Wählen Sie „Ablage“ ▸ „Modelle“, und geben Sie ihn erneut ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connections_damaged</source>
             <extracomment>The list of connections was damaged and renamed to “{file}”. Add your connections again.</extracomment>
             <translation>Die Liste der Verbindungen ist beschädigt. Sie wurde in „{file}“ umbenannt. Fügen Sie Ihre Verbindungen erneut hinzu.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connections_newer</source>
             <extracomment>Your connections were saved by a newer version of Slipstream. Update Slipstream to use them.</extracomment>
             <translation>Eine neuere Version von Slipstream hat die Liste der Verbindungen geschrieben. Aktualisieren Sie Slipstream, um sie zu verwenden.</translation>
@@ -7406,160 +7880,10 @@
             <translation>„{host}“ verwendet ebenfalls spekulatives Dekodieren. Geben Sie die Adresse eines Servers ohne dieses Verfahren ein.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/server/listener.py" />
-            <source>cannot_listen</source>
-            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
-            <translation>Auf „{host}“ sind keine Verbindungen möglich: {reason}. Wählen Sie eine andere Adresse.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/server/listener.py" />
-            <source>port_in_use</source>
-            <extracomment>Port {port} is in use. Choose another port.</extracomment>
-            <translation>Port {port} ist belegt. Wählen Sie einen anderen Port.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_fault</source>
-            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_field_invalid</source>
-            <extracomment>has an invalid “{field}”</extracomment>
-            <translation>enthält ein ungültiges Feld „{field}“</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_field_not_positive</source>
-            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
-            <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_not_of_family</source>
-            <extracomment>doesn't match its model family</extracomment>
-            <translation>beschreibt kein Modell der angegebenen Familie</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
-            <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>model_unreadable</source>
-            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>mlx-lm kann „{name}“ nicht laden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>reading_target</source>
-            <extracomment>Reading the target</extracomment>
-            <translation>Das Zielmodell wird gelesen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_missing</source>
-            <extracomment>“{tensor}” is missing</extracomment>
-            <translation>„{tensor}“ fehlt</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” isn't part of the model</extracomment>
-            <translation>„{tensor}“ gehört nicht zum Modell</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_shape_differs</source>
-            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
-            <translation>„{tensor}“ hat die Form {found} statt {expected}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
-            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: tokenizer.json oder tokenizer_config.json ist beschädigt oder wird nicht unterstützt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>weights_not_finite</source>
-            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation>Die Gewichte von „{model}“ enthalten NaN oder Unendlich („{tensor}“). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/adapter.py" />
+            <location filename="../../mlx_engine/targets/cache_adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
             <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Token nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_entries_missing</source>
-            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
-            <translation>gibt „{field}“ nur für {count} von {layers} Schichten an</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_entry_unknown</source>
-            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
-            <translation>enthält in „{field}“ den Wert {value}; erlaubt: {allowed}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_above</source>
-            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
-            <translation>gibt „{field}“ als {value} an, aber „{other}“ ist nur {most}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_missing</source>
-            <extracomment>lacks “{field}”</extracomment>
-            <translation>enthält kein Feld „{field}“</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_not_divisor</source>
-            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
-            <translation>gibt „{field}“ als {value} an; das ist kein Teiler von „{other}“ ({total})</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_too_large</source>
-            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
-            <translation>gibt „{field}“ als {value} an; der Wert ist zu groß</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_too_small</source>
-            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
-            <translation>gibt „{field}“ als {value} an; nötig ist ein Wert über 0</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_type</source>
-            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
-            <translation>gibt „{field}“ als {value} an; erwarteter Typ: {expected}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_quantization</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
-            <translation>gibt „{field}“ in den Quantisierungseinstellungen mit dem ungültigen Wert {value} an</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_quantization_value</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
-            <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an; erlaubt: {allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
@@ -7604,478 +7928,148 @@
             <translation>auf diesem Gerät liefern die nötigen Kernel falsche Ergebnisse</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_large</source>
-            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
-            <translation>Die Chat-Vorlage des Modells erzeugt mehr Text, als irgendein Kontext fasst. Wählen Sie ein anderes Modell.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_entries_missing</source>
+            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
+            <translation>gibt „{field}“ nur für {count} von {layers} Schichten an</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_process</source>
-            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
-            <translation>Der Prozess, der die Chat-Vorlage des Modells auswertet, ist unerwartet beendet worden. Versuchen Sie es erneut, oder wählen Sie ein anderes Modell.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_entry_unknown</source>
+            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
+            <translation>enthält in „{field}“ den Wert {value}; erlaubt: {allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_slow</source>
-            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
-            <translation>Die Chat-Vorlage des Modells braucht länger als {seconds:g} Sekunden. Wählen Sie ein anderes Modell.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_above</source>
+            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
+            <translation>gibt „{field}“ als {value} an, aber „{other}“ ist nur {most}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>tokenizer_crashes</source>
-            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
-            <translation>Der Tokenizer des Modells ist abgestürzt ({reason}). Wählen Sie ein anderes Modell.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_missing</source>
+            <extracomment>lacks “{field}”</extracomment>
+            <translation>enthält kein Feld „{field}“</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>tokenizer_slow</source>
-            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
-            <translation>Der Tokenizer des Modells braucht länger als {seconds:g} Sekunden. Kürzen Sie den Chat, oder wählen Sie ein anderes Modell.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_not_divisor</source>
+            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <translation>gibt „{field}“ als {value} an; das ist kein Teiler von „{other}“ ({total})</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/approvals.py" />
-            <source>approvals_not_saved</source>
-            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
-            <translation>Welche Werkzeuge erlaubt sind, kann nicht gespeichert werden ({reason}). Prüfen Sie die Zugriffsrechte von „{file}“, und versuchen Sie es noch einmal.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_too_large</source>
+            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
+            <translation>gibt „{field}“ als {value} an; der Wert ist zu groß</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>bad_server_field</source>
-            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
-            <translation>„{field}“ von „{server}“ ist ungültig. Verwenden Sie einen Wert wie {example}.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_too_small</source>
+            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
+            <translation>gibt „{field}“ als {value} an; nötig ist ein Wert über 0</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>bad_server_name</source>
-            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
-            <translation>„{server}“ ist kein gültiger Servername. Verwenden Sie bis zu 64 Zeichen, ohne Steuerzeichen.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_type</source>
+            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
+            <translation>gibt „{field}“ als {value} an; erwarteter Typ: {expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>no_servers</source>
-            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
-            <translation>Die Datei hat kein Objekt „mcpServers“. Fügen Sie es hinzu, oder wählen Sie eine andere Datei.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_quantization</source>
+            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
+            <translation>gibt „{field}“ in den Quantisierungseinstellungen mit dem ungültigen Wert {value} an</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>placeholder_in_server</source>
-            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_quantization_value</source>
+            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
+            <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an; erlaubt: {allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>secret_missing</source>
-            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
-            <translation>Im Schlüsselbund des Systems fehlt „{name}“ von „{server}“. Geben Sie den Wert in den Einstellungen noch einmal ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_incomplete</source>
-            <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
-            <translation>„{server}“ braucht entweder einen Befehl oder eine URL. Korrigieren Sie den Eintrag, und versuchen Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_named_twice</source>
-            <extracomment>Two servers have the same name. Rename one of them.</extracomment>
-            <translation>Zwei Server haben denselben Namen. Benennen Sie einen davon um.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>servers_not_json</source>
-            <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
-            <translation>Die Liste der Server ist kein gültiges JSON ({reason}). Korrigieren Sie sie, und versuchen Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_asked</source>
-            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
-            <translation>„{tool}“ hat Daten angefordert, die Slipstream nicht an Server weitergibt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_bad_arguments</source>
-            <extracomment>The arguments aren't a JSON object.</extracomment>
-            <translation>Die Argumente sind kein JSON-Objekt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_bad_result</source>
-            <extracomment>“{tool}” didn't return a valid result.</extracomment>
-            <translation>„{tool}“ hat kein gültiges Ergebnis geliefert.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_cannot_connect</source>
-            <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
-            <translation>Es kann keine Verbindung zu „{server}“ hergestellt werden ({reason}). Prüfen Sie die Adresse und das Netzwerk.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_changed</source>
-            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
-            <translation>„{server}“ hat „{tool}“ geändert, seit das Werkzeug angeboten wurde. Es wurde nicht aufgerufen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_ended</source>
-            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
-            <translation>„{server}“ wurde beendet, bevor eine Antwort kam. Sehen Sie sich die Ausgabe an.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_failed</source>
-            <extracomment>“{tool}” failed ({reason}).</extracomment>
-            <translation>„{tool}“ ist fehlgeschlagen ({reason}).</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_no_answer</source>
-            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
-            <translation>„{server}“ hat nicht innerhalb von {seconds:g} Sekunden geantwortet.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_rejected</source>
-            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
-            <translation>„{server}“ hat den Authorization-Header abgelehnt. Ändern Sie ihn in den Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_server_error</source>
-            <extracomment>“{server}” returned an error ({reason}).</extracomment>
-            <translation>„{server}“ hat mit einem Fehler geantwortet ({reason}).</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_sign_in_failed</source>
-            <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
-            <translation>Die Anmeldung bei „{server}“ ist fehlgeschlagen ({reason}). Versuchen Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>no_tools_to_choose</source>
-            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
-            <translation>tool_choice ist „{choice}“, aber die Anfrage enthält keine Werkzeuge. Fügen Sie Werkzeuge hinzu, oder verwenden Sie auto.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
-            <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>unknown_tool_choice</source>
-            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
-            <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/keychain.py" />
-            <source>secrets_not_saved</source>
-            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation>Der Schlüsselbund des Systems ist nicht verfügbar. Geheime Werte bleiben daher nur bis zum Beenden erhalten.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/oauth.py" />
-            <source>tool_url_not_secure</source>
-            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
-            <translation>„{url}“ muss mit https:// beginnen. Ändern Sie die Adresse.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_canceled</source>
-            <extracomment>The call to “{tool}” was canceled.</extracomment>
-            <translation>Der Aufruf von „{tool}“ wurde abgebrochen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_server_gone</source>
-            <extracomment>The connection to “{server}” has ended.</extracomment>
-            <translation>Die Verbindung zu „{server}“ wurde beendet.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_timed_out</source>
-            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
-            <translation>„{tool}“ wurde nicht innerhalb von {seconds:g} Sekunden fertig und wurde gestoppt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_answer_compressed</source>
-            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
-            <translation>„{server}“ hat unaufgefordert eine komprimierte Antwort gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_command_failed</source>
-            <extracomment>Can't start “{program}” ({reason}).</extracomment>
-            <translation>„{program}“ kann nicht gestartet werden ({reason}).</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_command_not_found</source>
-            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
-            <translation>„{program}“ wurde nicht gefunden. Installieren Sie das Programm oder geben Sie den vollständigen Pfad ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_message_too_large</source>
-            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
-            <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/blocks.py" />
+            <location filename="../../mlx_engine/tuning/block_model.py" />
             <source>drafter_not_tunable</source>
             <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
             <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/fresh.py" />
+            <location filename="../../mlx_engine/tuning/fresh.py" />
             <source>drafter_exists</source>
             <extracomment>“{folder}” already contains something else. Choose another folder, or use the same options as before.</extracomment>
             <translation>„{folder}“ enthält schon etwas anderes. Wählen Sie einen anderen Ordner oder dieselben Optionen wie zuvor.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/fresh.py" />
+            <location filename="../../mlx_engine/tuning/fresh.py" />
             <source>target_size_missing</source>
             <extracomment>The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
             <translation>In der config.json des Zielmodells steht kein gültiger Wert für „{field}“, daher kann kein Drafter dafür erstellt werden. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/replies.py" />
+            <location filename="../../mlx_engine/tuning/recorded_replies.py" />
             <source>no_replies_to_tune</source>
             <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
             <translation>Die Antworten des Modells sind leer oder zu lang, um daraus zu lernen. Wählen Sie andere Prompts.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopieren Sie das Paar zuerst in einen eigenen Ordner.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>no_disk_to_tune</source>
             <extracomment>There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts.</extracomment>
             <translation>Der Speicherplatz reicht zum Anpassen nicht: {size:.0f} GB müssen frei bleiben. Geben Sie Speicherplatz frei, oder verwenden Sie weniger Prompts.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>no_memory_to_tune</source>
             <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
             <translation>Der Arbeitsspeicher reicht nicht aus, um den Drafter anzupassen. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>nothing_to_tune</source>
             <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
             <translation>Es gibt nichts anzupassen: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>one_chat_to_tune</source>
             <extracomment>All prompts are from one chat. Add prompts from other chats.</extracomment>
             <translation>Alle Prompts stammen aus einem einzigen Chat. Fügen Sie Prompts aus anderen Chats hinzu.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>too_few_prompts</source>
             <extracomment>Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts.</extracomment>
             <translation>Zum Anpassen sind mindestens {fewest} verschiedene Prompts nötig, es sind aber nur {count}. Fügen Sie weitere hinzu.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>Der geladene Drafter ist bereits angepasst. Laden Sie ihn ohne die Anpassung, und passen Sie ihn dann erneut an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_measures</source>
             <extracomment>Measuring</extracomment>
             <translation>Messung läuft</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_replies</source>
             <extracomment>Generating reply {number} of {total}</extracomment>
             <translation>Antwort {number} von {total} wird erzeugt</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_step</source>
             <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
             <translation>Training, Schritt {step} von {steps}, Verlust {loss:.2f}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>measured</source>
-            <extracomment>Measured</extracomment>
-            <translation>Gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>measuring_at_depth</source>
-            <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation>Messung bei {depth:,} Token</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>no_memory_to_calibrate</source>
-            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht zum Kalibrieren. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>nothing_to_calibrate</source>
-            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
-            <translation>Es gibt nichts zu kalibrieren: Das Paar hat keinen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>checking_kernels</source>
-            <extracomment>Checking the kernels</extracomment>
-            <translation>Kernel werden geprüft</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>kernels_not_exact</source>
-            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
-            <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_kernels_to_try</source>
-            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
-            <translation>Es gibt nichts zu testen: Das Paar hat keinen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_kernels_without_metal</source>
-            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
-            <translation>Kernel können nicht getestet werden: Dieser Computer hat kein Metal.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_memory_to_try_kernels</source>
-            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht, um die Kernel zu testen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_metal</source>
-            <extracomment>Metal isn't available on this machine</extracomment>
-            <translation>dieser Computer hat kein Metal</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>schlägt im Einsatz fehl: {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster</source>
-            <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_in_long</source>
-            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token in langen Kontexten</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_in_short</source>
-            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token in kurzen Kontexten</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_gain_in_noise</source>
-            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
-            <translation>kein Gewinn über dem Rauschen (±{noise:.1%})</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_called</source>
-            <extracomment>not used by this pair</extracomment>
-            <translation>wird von diesem Paar nicht verwendet</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_faster</source>
-            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_right</source>
-            <extracomment>correct on this machine</extracomment>
-            <translation>richtig auf diesem Mac</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_slower_plain_steps</source>
-            <extracomment>slows down plain decoding</extracomment>
-            <translation>bremst einfaches Dekodieren</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_sums_by_block</source>
-            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
-            <translation>in float32 aus: Die Summen hängen von den anderen Zeilen des Blocks ab</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}: {why}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_verifies_only</source>
-            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
-            <translation>in float32 aus: Schritte ohne DFlash verwenden ihn nicht, daher würden ihre Summen abweichen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_wrong</source>
-            <extracomment>wrong results on this machine: {detail}</extracomment>
-            <translation>falsche Ergebnisse auf diesem Computer: {detail}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>timing_kernels</source>
-            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_compute</source>
-            <extracomment>Measuring compute</extracomment>
-            <translation>Rechenleistung wird gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_memory</source>
-            <extracomment>Measuring memory</extracomment>
-            <translation>Speicher wird gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_pair</source>
-            <extracomment>Measuring the models</extracomment>
-            <translation>Modelle werden gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>no_memory_to_measure</source>
-            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht zum Messen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
     </context>
 </TS>

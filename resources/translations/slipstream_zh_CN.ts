@@ -34,3154 +34,9 @@
             <translation>正在调优草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply ended: {ending}</source>
-            <translation>回复完成，{ending}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>回复完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>The reply failed. {error}</source>
-            <translation>回复失败。{error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>{server} wants to run “{tool}”: {arguments}</source>
-            <translation>{server} 想要运行“{tool}”：{arguments}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>{tool} needs approval: {arguments}</source>
-            <translation>{tool}需要批准：{arguments}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 页</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show text</source>
-            <translation>已附加：{name}。显示其文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Cancel reading</source>
-            <translation>不附加</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Close</source>
-            <translation>关闭</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Done</source>
-            <translation>完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Drop files to attach them</source>
-            <translation>将文件拖放到此处以添加附件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Reading {name}…</source>
-            <translation>正在读取 {name}…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>移除 {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Show the text of {name}</source>
-            <translation>显示 {name} 的文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Text of {name}</source>
-            <translation>{name} 的文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text is sent to the model with the message.</source>
-            <translation>此文本会随消息发送给模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} 页</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, over the limit of {limit}</source>
-            <translation>{tokens}，超出上限 {limit}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_reader.py" />
-            <source>Can't read “{name}”.</source>
-            <translation>无法读取“{name}”。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Chat Settings</source>
-            <translation>对话设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Close settings</source>
-            <translation>关闭设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Custom</source>
-            <translation>自定</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete</source>
-            <translation>删除</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete this preset</source>
-            <translation>删除此预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Don't cache this chat or send it to servers</source>
-            <translation>不缓存此对话，也不将其发送到服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
-            <translation>舍弃概率低于最可能词元概率这一比例的词元；0 表示全部保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Frequency penalty</source>
-            <translation>频率惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Generation</source>
-            <translation>生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Higher values add variety; 0 always picks the most likely token.</source>
-            <translation>数值越高变化越多；0 总是选取最可能的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Instructions for the model, such as a role, tone, or language</source>
-            <translation>给模型的指示，例如角色、语气或语言</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps only this many of the most likely tokens.</source>
-            <translation>仅保留这么多个最可能的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
-            <translation>保留累计概率达到此值的最可能词元；1 表示全部保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Leave empty for a random seed.</source>
-            <translation>留空则使用随机种子。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>让模型在回答前思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Limits the length of a reply.</source>
-            <translation>限制回复的长度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Name:</source>
-            <translation>名称：</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>关</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens more each time they appear.</source>
-            <translation>词元每出现一次，惩罚就加重一分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Penalizes tokens that have already appeared.</source>
-            <translation>惩罚已经出现过的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Presence penalty</source>
-            <translation>出现惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Preset</source>
-            <translation>预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Random</source>
-            <translation>随机</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Repetition penalty</source>
-            <translation>重复惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset</source>
-            <translation>还原</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to defaults</source>
-            <translation>还原为默认值</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save As…</source>
-            <translation>存储为…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save Preset</source>
-            <translation>存储预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save as a preset</source>
-            <translation>存储为预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>种子</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>系统提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Temperature</source>
-            <translation>温度</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Thinking</source>
-            <translation>思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Token limit</source>
-            <translation>词元上限</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Values above 1 make repeated tokens less likely.</source>
-            <translation>大于 1 的值会降低重复词元的概率。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
-            <translation>附加文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>取消编辑</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Editing message</source>
-            <translation>正在编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message</source>
-            <translation>消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message Slipstream</source>
-            <translation>给 Slipstream 发消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send</source>
-            <translation>发送</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send (Return)</source>
-            <translation>发送（回车）</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Slipstream can't read images yet.</source>
-            <translation>Slipstream 目前还不能读取图片。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop</source>
-            <translation>停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>停止 (Esc)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>{name} and {count} more</source>
-            <translation>{name} 和另外 {count} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Wait for it to finish, or stop it.</source>
-            <translation>正在进行比较。请等待完成，或将其停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
-            <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
-            <translation>正在生成回复。请等待完成，或将其停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>DFlash isn't available: {why_plain}</source>
-            <translation>DFlash 不可用：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded.</source>
-            <translation>未载入任何模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>Plain replies aren't available: {why}</source>
-            <translation>普通回复不可用：{why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Try again in a moment.</source>
-            <translation>模型仍在载入。请稍后再试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
-            <translation>此对话是私密的，不会发送到 {host}。请选择这台电脑上的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>To compare, load a pair first.</source>
-            <translation>请先载入模型对，然后再比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>Write a message first.</source>
-            <translation>请先输入消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
-            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>A reply is being generated in “{title}”.</source>
-            <translation>正在“{title}”中生成回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Context</source>
-            <translation>上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Counting tokens before sending…</source>
-            <translation>正在统计词元，完成后发送…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Counting tokens…</source>
-            <translation>正在统计词元…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Don't send the message</source>
-            <translation>不发送此消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Export…</source>
-            <translation>导出…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Messages go to {host}</source>
-            <translation>消息将发送到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Note</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Open Chat</source>
-            <translation>打开对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Open the chat that is generating a reply</source>
-            <translation>打开正在生成回复的对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>请移除它，或只附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Replies stop when the chat fills the context</source>
-            <translation>对话占满上下文后，回复会停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Save a copy of this chat to another location</source>
-            <translation>将此对话的副本存储到其他位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Shorten the message.</source>
-            <translation>请缩短消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Shorten the system prompt.</source>
-            <translation>请缩短系统提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Start a new chat, or edit an earlier message.</source>
-            <translation>请开始新对话，或编辑之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The latest changes in this chat aren't saved.</source>
-            <translation>此对话的最新更改尚未存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The latest changes in this chat can't be saved: {reason}.</source>
-            <translation>无法存储此对话的最新更改：{reason}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the models have loaded.</source>
-            <translation>模型载入完成后将发送此消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the reply has ended.</source>
-            <translation>回复结束后将发送此消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
-            <translation>回复结束后将发送此消息。有一个工具调用需要您的批准。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message will be sent when the tools are ready.</source>
-            <translation>工具就绪后将发送消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
-            <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The reply will start when the tools are ready.</source>
-            <translation>工具就绪后将开始回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
-            <translation>系统提示词放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The text doesn't fit: {tokens}, {left} left</source>
-            <translation>文本放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>The tools don't fit: {tokens}, {left} left</source>
-            <translation>工具放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>This chat is full ({limit} tokens)</source>
-            <translation>此对话已满（{limit} 个词元）</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>This private chat isn't sent to {host}</source>
-            <translation>此私密对话不会发送到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>Turn some tools off.</source>
-            <translation>请关闭部分工具。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}1 token left</source>
-            <translation>剩余 {about}1 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>剩余 {about}{left} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>{name} doesn't fit: {tokens}, {left} left</source>
-            <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/foot.py" />
-            <source>“{title}” needs your approval for a tool call.</source>
-            <translation>“{title}”的工具调用需要您的批准。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Cancel the summary</source>
-            <translation>取消生成摘要</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Continue with a Rolling Window</source>
-            <translation>以滚动窗口继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Leaves out the oldest messages but keeps them in the chat</source>
-            <translation>省略最早的消息，但仍保留在对话中</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Start New Chat with Summary</source>
-            <translation>用摘要新建对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Summarizing the chat…</source>
-            <translation>正在生成对话摘要…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>“{title}”的摘要：</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>模型没有写出摘要。请重试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/full_context.py" />
-            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
-            <translation>模型的上下文已满。可以在此继续、新建对话，或编辑之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly. Try again.</source>
-            <translation>回复意外结束。请重试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>, {bits}-bit</source>
-            <translation>，{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>About {size}</source>
-            <translation>约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask anything, faster</source>
-            <translation>尽管问，更快答</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {prompt}</source>
-            <translation>提问：{prompt}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Calculator</source>
-            <translation>计算器</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Choose a Model…</source>
-            <translation>选取模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Choose a model</source>
-            <translation>选取模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>代码</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Compare shows both speeds side by side.</source>
-            <translation>“比较”会并排显示两种速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Connected to {host}</source>
-            <translation>已连接到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
-            <translation>DFlash 运行一对模型：小模型起草，大模型检查。文本相同，速度更快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Everything you write stays on this computer.</source>
-            <translation>您写的所有内容都留在这台电脑上。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Explanation</source>
-            <translation>解释</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>How many divisors does 84 have?</source>
-            <translation>84 有多少个约数？</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>List</source>
-            <translation>列表</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>List the first 8 square numbers.</source>
-            <translation>列出前 8 个平方数。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Loading the models</source>
-            <translation>正在载入模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Math</source>
-            <translation>数学</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ready (DFlash is off)</source>
-            <translation>就绪，不使用 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Recommended for this computer</source>
-            <translation>为这台电脑推荐</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Table</source>
-            <translation>表格</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The demo model understands only English.</source>
-            <translation>演示模型只懂英语。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The demo pair answers only a few kinds of questions.</source>
-            <translation>演示模型对只能回答少数几类问题。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Tool calls are sent to {hosts}.</source>
-            <translation>工具调用会发送到 {hosts}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
-            <translation>工具调用会发送到 {hosts}。其他内容都留在这台电脑上。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Try the built-in demo</source>
-            <translation>试试内置演示</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Up to {rate} tok/s without DFlash</source>
-            <translation>不使用 DFlash 时最高 {rate} 词元/秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>What is 4817 × 392?</source>
-            <translation>4817 × 392 等于多少？</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>What is speculative decoding?</source>
-            <translation>什么是推测解码？</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Write a Python function that checks if a number is prime.</source>
-            <translation>写一个 Python 函数，判断一个数是否为质数。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Write the 7 times table up to 10.</source>
-            <translation>写出 7 的乘法表，直到乘以 10。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>{low} to {high}× as fast with DFlash</source>
-            <translation>使用 DFlash 快至 {low} 到 {high} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Differs from here on: “{words}”</source>
-            <translation>从此处起不同：“{words}”</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Ends here; the other reply continues</source>
-            <translation>到此结束；另一条回复继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>First token</source>
-            <translation>首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Go to the first difference</source>
-            <translation>转到第一处差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Rounds</source>
-            <translation>轮数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Spaces or line breaks differ from here on</source>
-            <translation>从此处起空格或换行不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Thinking ends here; the other reply continues</source>
-            <translation>思考到此结束；另一条回复继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Tokens</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Tokens/round</source>
-            <translation>词元/轮</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>tok/s</source>
-            <translation>词元/秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{description}. Go to the first difference</source>
-            <translation>{description}。转到第一处差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} reply</source>
-            <translation>{mode} 回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} speed</source>
-            <translation>{mode} 速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>1 run each</source>
-            <translation>各 1 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>All drafters</source>
-            <translation>所有草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare</source>
-            <translation>比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare plain decoding with DFlash</source>
-            <translation>比较普通解码与 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare with this computer</source>
-            <translation>与这台电脑比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares every drafter of this model that is on this computer</source>
-            <translation>比较这台电脑上该模型的所有草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares the drafters on several prompts, each with the messages before it</source>
-            <translation>用多条提示词比较草稿模型，每条都包含之前的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compares the server with the pair last used on this computer</source>
-            <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparing…</source>
-            <translation>正在比较…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparison failed</source>
-            <translation>比较失败</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparison of {stem}</source>
-            <translation>比较 {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Computes all replies in exact mode, so that they can't differ</source>
-            <translation>以精确模式计算所有回复，使其不会出现差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Image</source>
-            <translation>拷贝图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy an image of this comparison</source>
-            <translation>拷贝此比较的图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Enter a prompt to compare</source>
-            <translation>输入要比较的提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Guarantee identical text (slower)</source>
-            <translation>保证文本完全相同（较慢）</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>History</source>
-            <translation>历史</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Image copied.</source>
-            <translation>图像已拷贝。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>JSON (*.json)</source>
-            <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Last {count} prompts of this chat</source>
-            <translation>此对话的最近 {count} 条提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Lookup</source>
-            <translation>查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>PNG image (*.png)</source>
-            <translation>PNG 图像 (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Plain</source>
-            <translation>普通</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Result</source>
-            <translation>结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Runs per mode</source>
-            <translation>每种模式的运行次数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Image</source>
-            <translation>存储图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Image…</source>
-            <translation>存储图像…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Results</source>
-            <translation>存储结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Results…</source>
-            <translation>存储结果…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save an image of this comparison</source>
-            <translation>存储此比较的图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save this comparison as JSON</source>
-            <translation>将此比较存储为 JSON</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Show or hide earlier comparisons</source>
-            <translation>显示或隐藏以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop comparing</source>
-            <translation>停止比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stopped</source>
-            <translation>已停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
-            <translation>草稿模型依次回答此对话的最近 {count} 条提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
-            <translation>草稿模型会依次载入，种子和设置都相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The message before this prompt is included.</source>
-            <translation>包含此提示词之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The modes run one after the other, with the same seed and settings.</source>
-            <translation>两种模式依次运行，使用相同的种子和设置。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
-            <translation>先由这台电脑上的模型对回复，再由服务器回复。两条回复可能不同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The {count} messages before this prompt are included.</source>
-            <translation>包含此提示词之前的 {count} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>等回复完成或将其停止后再比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Use the fastest drafter</source>
-            <translation>使用最快的草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Use {name}</source>
-            <translation>使用 {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>结论</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>a prompt</source>
-            <translation>提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{count} runs each</source>
-            <translation>各 {count} 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{mode}, run {index} of {total}</source>
-            <translation>{mode}，第 {index} 次，共 {total} 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>Median of {repeats} runs each</source>
-            <translation>各 {repeats} 次的中位数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>One run each</source>
-            <translation>各一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>贪心</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>temperature {temperature}</source>
-            <translation>温度 {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_job.py" />
-            <source>Saved as {file}.</source>
-            <translation>已存储为 {file}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_job.py" />
-            <source>{pair} on this computer</source>
-            <translation>这台电脑上的 {pair}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Fastest</source>
-            <translation>最快</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Memory</source>
-            <translation>内存</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/drafter_table.py" />
-            <source>Text</source>
-            <translation>文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>All pairs</source>
-            <translation>所有模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Earlier comparisons</source>
-            <translation>以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Filter by pair</source>
-            <translation>按模型对筛选</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Not measured</source>
-            <translation>未测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/history_list.py" />
-            <source>Your comparisons appear here.</source>
-            <translation>您的比较会显示在这里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported {chats} to {to}.</source>
-            <translation>已将 {chats}导出到 {to}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>Skipped {chats} without readable messages.</source>
-            <translation>已略过 {chats}，没有可读取的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both are equally fast</source>
-            <translation>两者一样快</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token for token ({tokens}).</source>
-            <translation>两个回复逐词元完全相同（{tokens}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
-            <translation>两个回复逐词元完全相同（{tokens}，精确模式）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Both replies have the same text ({tokens}).</source>
-            <translation>两条回复的文字完全相同（{tokens}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is slower here: {ratio}× the plain speed</source>
-            <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>DFlash is {ratio}× as fast</source>
-            <translation>DFlash 的速度是 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>Speed is tokens per second after the first token.</source>
-            <translation>速度指第一个词元之后每秒生成的词元数。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at character {character}.</source>
-            <translation>两条回复从第 {character} 个字符起不同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}, by more than rounding error.</source>
-            <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
-            <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The replies differ starting at token {token}.</source>
-            <translation>两条回复从第 {token} 个词元起不同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The reply is too short to measure speed</source>
-            <translation>回复太短，无法测量速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>两个词元的分数相差 {margin}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>different</source>
-            <translation>不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>identical</source>
-            <translation>相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>tie</source>
-            <translation>平局</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>{name} is {ratio}× as fast</source>
-            <translation>{name} 的速度是另一方的 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
-            <translation>无法打开 {file} 中的对话（{error}），因此新对话不会被存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Recovered {chats} and moved the old file to {aside}.</source>
-            <translation>已恢复 {chats}，旧文件已移到 {aside}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
-            <translation>Slipstream 无法写入 {folder}，因此新对话不会被存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chat file isn't a Slipstream database.</source>
-            <translation>对话文件不是 Slipstream 数据库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The old file was moved to {aside}.</source>
-            <translation>旧文件已移到 {aside}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chat database is damaged.</source>
-            <translation>对话数据库已损坏。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
-            <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入这些对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>unknown error</source>
-            <translation>未知错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>所有文本逐词元完全相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Failed</source>
-            <translation>失败</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>这里普通解码最快</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Prompts left out: {count}. {reason}</source>
-            <translation>跳过的提示词：{count} 条。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>有些文本的差异超过了舍入误差。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>differs at token {token}</source>
-            <translation>从第 {token} 个词元起不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>tie at token {token}</source>
-            <translation>第 {token} 个词元平局</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>{identical} of {count} identical</source>
-            <translation>{count} 条中有 {identical} 条相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/drafters_record.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged, and {chats} couldn't be recovered.</source>
-            <translation>文件已损坏，无法恢复 {chats}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>The file is damaged, so some messages may be missing.</source>
-            <translation>文件已损坏，部分消息可能缺失。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Balanced</source>
-            <translation>均衡</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Creative</source>
-            <translation>创意</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Model defaults</source>
-            <translation>模型默认值</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Precise</source>
-            <translation>精确</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 byte</source>
-            <translation>1 字节</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 chat</source>
-            <translation>1 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 token</source>
-            <translation>1 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>1 word</source>
-            <translation>1 个词</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Almost no drafts were accepted, probably because {cause}</source>
-            <translation>几乎没有草稿被接受，可能的原因：{cause}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Block widths used: </source>
-            <translation>所用宽度：</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>草稿模型：{name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Drafter: {name}, tuned</source>
-            <translation>草稿模型：{name}，已调优</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Exact mode: same text with or without DFlash</source>
-            <translation>精确模式：不使用 DFlash 时文本相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>查找轮数：{lookup_rounds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Mostly plain</source>
-            <translation>大多普通</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Not answered</source>
-            <translation>未回答</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Peak memory: {peak_memory_bytes}</source>
-            <translation>内存峰值：{peak_memory_bytes}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain steps: {steps}</source>
-            <translation>普通步数：{steps}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash off</source>
-            <translation>普通 · DFlash 已关</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>普通 · DFlash 不可用：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt processing: {prompt_tok_s}</source>
-            <translation>提示词读取速度：{prompt_tok_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens</source>
-            <translation>提示词：{prompt_tokens} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Rounds: {rounds}</source>
-            <translation>轮数：{rounds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Seed: {seed}</source>
-            <translation>种子：{seed}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Statistics as reported by the server</source>
-            <translation>统计数据由服务器报告</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Step {number}: {facts}</source>
-            <translation>第 {number} 步：{facts}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
-            <translation>服务器不报告速度，因此 Slipstream 测量了文本到达的速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thinking…</source>
-            <translation>正在思考…</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thought for {seconds}</source>
-            <translation>思考了 {seconds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Thoughts</source>
-            <translation>思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Wait time: {seconds}</source>
-            <translation>等待时间：{seconds}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>about {tokens}</source>
-            <translation>约 {tokens}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>another program is using the file</source>
-            <translation>另一个程序正在使用该文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>context full</source>
-            <translation>上下文已满</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>ended with a tool call</source>
-            <translation>以工具调用结束</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>ended with an error</source>
-            <translation>因错误结束</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>first token after {ttft_s}</source>
-            <translation>{ttft_s} 后输出首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>interrupted: Slipstream quit before the reply was complete</source>
-            <translation>已中断：Slipstream 在回复完成前退出</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>no drafter is loaded</source>
-            <translation>没有载入草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reached a stop sequence</source>
-            <translation>遇到停止序列</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reached the limit of {max_tokens} tokens</source>
-            <translation>达到 {max_tokens} 个词元的上限</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>reading prompt: {done} of {total} tokens</source>
-            <translation>正在读取提示词：{done}/{total} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>stopped</source>
-            <translation>已停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the disk is full</source>
-            <translation>磁盘已满</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the disk reports an error</source>
-            <translation>磁盘报告错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the file can't be opened</source>
-            <translation>无法打开该文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>the file or its folder is read-only</source>
-            <translation>文件或其文件夹为只读</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} bytes</source>
-            <translation>{count} 字节</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} chats</source>
-            <translation>{count} 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens</source>
-            <translation>{count} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens/round</source>
-            <translation>每轮 {count} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} words</source>
-            <translation>{count} 个词</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count}%</source>
-            <translation>{count}%</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
-            <translation>起草 {drafted} 个词元，接受 {accepted} 个（{share}）</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{rate} (measured here)</source>
-            <translation>{rate}（在本机测量）</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{rate} tok/s</source>
-            <translation>{rate} 词元/秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens from the disk cache</source>
-            <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{reused} of {total} prompt tokens reused</source>
-            <translation>{total} 个提示词词元中复用 {reused} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{share} accepted</source>
-            <translation>接受率 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{steps} plain steps: {why}</source>
-            <translation>{steps} 个未用草稿：{why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Finishing</source>
-            <translation>正在完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/measurements.py" />
-            <source>Waiting for the engine</source>
-            <translation>正在等待引擎</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is almost full.</source>
-            <translation>内存即将用尽。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is running low.</source>
-            <translation>内存不足。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>Quit other apps or shorten the chat to keep replies fast.</source>
-            <translation>退出其他 App 或缩短对话，以保持回复速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply used {peak} of the {budget} available to models.</source>
-            <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A server is in use. To measure this computer, load a model.</source>
-            <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
-            <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Block drafting</source>
-            <translation>起草块</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Block verification</source>
-            <translation>校验块</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Compute</source>
-            <translation>计算能力</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Large matrix products</source>
-            <translation>大型矩阵乘积</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Large matrix products, {dtype}</source>
-            <translation>大型矩阵乘积，{dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Load a model to measure it.</source>
-            <translation>载入模型后即可测量。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Long-context kernels are used at {count} tokens and above.</source>
-            <translation>从 {count} 个词元起使用长上下文的内核。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Matrix-vector products with 0.5 GB of weights</source>
-            <translation>对 0.5 GB 权重做矩阵-向量乘积</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure Again</source>
-            <translation>重新测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {date}</source>
-            <translation>测量于 {date}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measurement progress</source>
-            <translation>测量进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measurement stopped.</source>
-            <translation>测量已停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Memory bandwidth</source>
-            <translation>内存带宽</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Metal kernels</source>
-            <translation>Metal 内核</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Not measured yet.</source>
-            <translation>尚未测量。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Operations per byte read</source>
-            <translation>每读取一个字节的运算次数</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Plain step</source>
-            <translation>普通步骤</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Prompt processing</source>
-            <translation>处理提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Roofline of this computer</source>
-            <translation>这台电脑的 Roofline</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Test Kernels</source>
-            <translation>测试内核</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Computer</source>
-            <translation>这台电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Mac</source>
-            <translation>这台 Mac</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Wait for the reply to finish.</source>
-            <translation>请等待回复完成。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>off</source>
-            <translation>关闭</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>on</source>
-            <translation>开启</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>reference BLAS (slow)</source>
-            <translation>参考 BLAS（较慢）</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{count} cores</source>
-            <translation>{count} 个核心</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} of memory, {models} for models</source>
-            <translation>{memory} 内存，{models} 可用于模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
-            <translation>{pair}：普通解码每个词元读取 {size} MB，内存将其限制在每秒 {rate} 个词元。DFlash 读取同样多的数据即可处理整个块。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{phase}: {share} of the limit</source>
-            <translation>{phase}：达到上限的 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} of the compute limit</source>
-            <translation>计算上限的 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} of the memory limit</source>
-            <translation>内存上限的 {share}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{tokens} in {time}</source>
-            <translation>{time} 处理 {tokens}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Address</source>
-            <translation>地址</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Address for plain replies</source>
-            <translation>普通回复的地址</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Certificate authority</source>
-            <translation>证书颁发机构</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Delete Connection?</source>
-            <translation>删除连接？</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Delete…</source>
-            <translation>删除…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Edit…</source>
-            <translation>编辑…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Encrypted</source>
-            <translation>已加密</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Headers</source>
-            <translation>请求头</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>In use</source>
-            <translation>使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Key</source>
-            <translation>密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Model</source>
-            <translation>模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not available</source>
-            <translation>不可用</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not encrypted</source>
-            <translation>未加密</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Not reported</source>
-            <translation>未报告</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>OpenAI-compatible</source>
-            <translation>兼容 OpenAI</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Selected connection</source>
-            <translation>所选连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Server</source>
-            <translation>服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Speculative decoding</source>
-            <translation>推测解码</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Speculative decoding (the server doesn't report it)</source>
-            <translation>推测解码（服务器未报告）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Stop connecting</source>
-            <translation>停止连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>The server's first model</source>
-            <translation>服务器的第一个模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Thinking (the server doesn't support it)</source>
-            <translation>思考（服务器不支持）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Tools (the server doesn't support tool calls)</source>
-            <translation>工具（服务器不支持工具调用）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Turning off DFlash (add an address for plain replies)</source>
-            <translation>关闭 DFlash（请添加普通回复的地址）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Unknown</source>
-            <translation>未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Use</source>
-            <translation>使用</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>Yes</source>
-            <translation>是</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>up to {count} tokens per round</source>
-            <translation>每轮最多 {count} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{action}: {name}</source>
-            <translation>{action}：{name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{model} (1 of {count})</source>
-            <translation>{model}（共 {count} 个）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>{name} is in use</source>
-            <translation>{name} 使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_card.py" />
-            <source>“{name}” will be deleted along with its key.</source>
-            <translation>“{name}”及其密钥将被删除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>A PEM file, for servers that the system doesn't trust.</source>
-            <translation>PEM 文件，用于系统不信任的服务器。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
-            <translation>运行同一模型但不使用推测解码的服务器。也用于比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Add Connection</source>
-            <translation>添加连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Another connection has this name. Enter a different one.</source>
-            <translation>另一个连接已使用此名称。请输入其他名称。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose a Certificate File</source>
-            <translation>选择证书文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose a certificate file</source>
-            <translation>选择证书文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Choose…</source>
-            <translation>选取…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Connecting…</source>
-            <translation>正在连接…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Continuing a stopped reply (not in the server's API)</source>
-            <translation>继续已停止的回复（服务器的 API 不支持）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Counting tokens before a reply (not in the server's API)</source>
-            <translation>回复前计算词元数（服务器的 API 不支持）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Edit Connection</source>
-            <translation>编辑连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Enter an address.</source>
-            <translation>请输入地址。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Hide Advanced</source>
-            <translation>隐藏高级选项</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
-            <translation>发送到“{host}”的消息不会加密。网络中的其他人可以读取。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Name</source>
-            <translation>名称</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>No</source>
-            <translation>否</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Not needed on this computer</source>
-            <translation>在这台电脑上不需要</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>One header per line.</source>
-            <translation>每行一个标头。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Only if the server needs one</source>
-            <translation>仅在服务器需要时填写</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Optional</source>
-            <translation>可选</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save</source>
-            <translation>存储</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save Anyway</source>
-            <translation>仍然存储</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Save Unencrypted Connection?</source>
-            <translation>存储未加密的连接？</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Show Advanced</source>
-            <translation>显示高级选项</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Shown in the list (optional)</source>
-            <translation>显示在列表中（可选）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>System default</source>
-            <translation>系统默认</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test</source>
-            <translation>测试</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test result</source>
-            <translation>测试结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Test the connection</source>
-            <translation>测试连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The connection works.</source>
-            <translation>连接正常。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>The name or the model contains control characters. Remove them.</source>
-            <translation>名称或模型包含控制字符。请将其删除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Timeout</source>
-            <translation>超时</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>To list the server's models, test the connection.</source>
-            <translation>要列出服务器的模型，请测试连接。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Your messages are sent to this server.</source>
-            <translation>您的消息会发送到此服务器。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>Your messages are sent to {address}.</source>
-            <translation>您的消息将发送到 {address}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connection_form.py" />
-            <source>seconds</source>
-            <translation>秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/connections.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>出错了（{error}）。详情请查看日志。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
-            <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Paused. Partial download kept.</source>
-            <translation>已暂停。已下载部分会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Stopped. Partial download kept.</source>
-            <translation>已停止。已下载部分会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
-            <translation>下载进程意外停止。点按“继续”即可继续。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>Waiting</source>
-            <translation>等待中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>{done} of {total}</source>
-            <translation>{done}，共 {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>{time} left</source>
-            <translation>剩余 {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Applies to all downloads combined.</source>
-            <translation>限制所有下载的总速度。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and save it in the keychain</source>
-            <translation>检查令牌并存入钥匙串</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Checking the token…</source>
-            <translation>正在检查令牌…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Download speed</source>
-            <translation>下载速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
-            <translation>输入镜像地址；留空则使用 huggingface.co。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Hub token</source>
-            <translation>Hub 令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model folder</source>
-            <translation>模型文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Model hub</source>
-            <translation>模型 Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move Models To</source>
-            <translation>将模型移至</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move progress</source>
-            <translation>移动进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move the models to another folder</source>
-            <translation>把模型移到另一个文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Move…</source>
-            <translation>移动…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Moving models: {done} of {total}</source>
-            <translation>正在移动模型：{done} / {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
-            <translation>用于受限模型。存放在钥匙串中，只发送给 Hub。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
-            <translation>受限模型需要此令牌。没有可用的钥匙串，因此无法存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>No token is stored in the keychain.</source>
-            <translation>钥匙串中没有令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Remove the token from the keychain</source>
-            <translation>从钥匙串中移除令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Stop moving</source>
-            <translation>停止移动</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>The folder is set by {variable} and can't be changed here.</source>
-            <translation>此文件夹由 {variable} 指定，无法在此更改。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token removed.</source>
-            <translation>令牌已移除。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Token saved for {account}.</source>
-            <translation>已存储 {account} 的令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Unlimited</source>
-            <translation>不限</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>You can keep chatting, but you can't download, load, or delete models.</source>
-            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>{size} of disk space available</source>
-            <translation>磁盘可用空间 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Auto: {drafter}</source>
-            <translation>自动：{drafter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cancel loading</source>
-            <translation>取消载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cancel the download and delete the partial files</source>
-            <translation>取消下载并删除已下载的部分</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Check the hub again</source>
-            <translation>再次询问 Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Checking…</source>
-            <translation>正在检查…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash 2 草稿模型，接受率更高。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Delete this pair from disk</source>
-            <translation>从磁盘删除此模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download</source>
-            <translation>下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download about {size}</source>
-            <translation>下载约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Download {size}</source>
-            <translation>下载 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter</source>
-            <translation>草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter context</source>
-            <translation>草稿模型上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Drafter weights</source>
-            <translation>草稿模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Enter Token…</source>
-            <translation>输入令牌…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Enter a hub token</source>
-            <translation>输入 Hub 令牌</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Hub 响应后给出估计。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>可以容纳，但剩余内存不多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Hide Memory Details</source>
-            <translation>隐藏内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Kind</source>
-            <translation>类型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>为长对话和其他 App 留出内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>License</source>
-            <translation>许可</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Location</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Memory details</source>
-            <translation>内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Hub 响应前无法得知内存用量。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>None (plain decoding)</source>
-            <translation>无（普通解码）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not verified</source>
-            <translation>未经验证</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not verified by Slipstream</source>
-            <translation>未经 Slipstream 验证</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Nothing to download</source>
-            <translation>无需下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Other</source>
-            <translation>其他</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Pause</source>
-            <translation>暂停</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Pause the download</source>
-            <translation>暂停下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Progress</source>
-            <translation>进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Published speedups</source>
-            <translation>已公布的加速比</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Quantization</source>
-            <translation>量化</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Quick to download and light on memory.</source>
-            <translation>下载快，占用内存少。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recent chats</source>
-            <translation>最近的对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recommended for this computer.</source>
-            <translation>为这台电脑推荐。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Recurrent state</source>
-            <translation>循环状态</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove Download</source>
-            <translation>移除下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove from List</source>
-            <translation>从列表移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Remove this pair from the list and keep its files</source>
-            <translation>从列表中移除这一对；文件保留</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Resume</source>
-            <translation>继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Selected pair</source>
-            <translation>所选模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Show Memory Details</source>
-            <translation>显示内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Shown after a few replies.</source>
-            <translation>几次回复之后显示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target</source>
-            <translation>目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target KV cache</source>
-            <translation>目标模型 K/V</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Target weights</source>
-            <translation>目标模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The drafter was fine-tuned for Three.js code.</source>
-            <translation>该草稿模型针对 Three.js 代码进行了微调。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>草稿模型是用非思考回复训练的。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of memory.</source>
-            <translation>权重约需 {needed} 内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} available to models.</source>
-            <translation>权重约需要 {needed}，模型可用内存为 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>The weights need about {needed}, more than the {budget} available to models.</source>
-            <translation>权重约需 {needed}，超过模型可用的 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>This computer</source>
-            <translation>这台电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
-            <translation>此模型受限：您可能需要先在 Hub 上接受其条款。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
-            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Too slow without a GPU.</source>
-            <translation>没有 GPU 会太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Total</source>
-            <translation>合计</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Trained for code.</source>
-            <translation>为编程而训练。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Try Again</source>
-            <translation>重试</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Tune Drafter…</source>
-            <translation>调优草稿模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Tune the drafter to your messages</source>
-            <translation>根据您的消息调优草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Up to {size} more</source>
-            <translation>另外最多 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Weights of both models</source>
-            <translation>两个模型的权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Why this pair</source>
-            <translation>推荐理由</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Without DFlash</source>
-            <translation>不用 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Workspace</source>
-            <translation>工作空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>block size {count}</source>
-            <translation>块大小 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>drafter: {license}</source>
-            <translation>草稿模型：{license}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{context}. DFlash helps little beyond about {least}.</source>
-            <translation>{context}。超过约 {least} 后，DFlash 提升很小。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{kind} by {maker}</source>
-            <translation>{maker} 的 {kind}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{low} to {high}× the plain speed on {machine}</source>
-            <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{ratio}× the plain speed on {machine}</source>
-            <translation>{machine} 上为普通解码速度的 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} at {tokens}</source>
-            <translation>{tokens}时 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} for models</source>
-            <translation>可供模型 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>{size} free now</source>
-            <translation>当前可用 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Downloading</source>
-            <translation>正在下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Loading</source>
-            <translation>正在载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Model pairs and connections</source>
-            <translation>模型对和连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>On disk</source>
-            <translation>在本机</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_list.py" />
-            <source>Paused</source>
-            <translation>已暂停</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash 已关闭：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Demo pair</source>
-            <translation>演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was canceled.</source>
-            <translation>载入已取消。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting</source>
-            <translation>正在启动</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} 仍然处于载入状态。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>请输入草稿模型；留空则使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Leave the drafter empty for plain decoding.</source>
-            <translation>将草稿模型留空以使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>To switch models, stop the reply or wait for it to finish.</source>
-            <translation>请停止回复或等其完成后再切换模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>Wait until the pair is loaded before you move models.</source>
-            <translation>请等模型对载入完成后再移动模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add</source>
-            <translation>添加</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair or a connection</source>
-            <translation>添加模型对或连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Add…</source>
-            <translation>添加…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>All</source>
-            <translation>全部</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check</source>
-            <translation>检查</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Check compatibility</source>
-            <translation>检查兼容性</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose a Folder</source>
-            <translation>选取文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose the drafter folder</source>
-            <translation>选取草稿模型的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Choose the target folder</source>
-            <translation>选取目标模型的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Coding</source>
-            <translation>编程</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Connection…</source>
-            <translation>连接…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Custom Pair</source>
-            <translation>自定义模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Custom Pair…</source>
-            <translation>自定义模型对…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Delete the removed pairs now</source>
-            <translation>立即删除已移除的模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Disk space</source>
-            <translation>磁盘空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Enter two repos or two folders.</source>
-            <translation>请输入两个仓库或两个文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Find</source>
-            <translation>查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Find a drafter on this computer and on the hub</source>
-            <translation>在这台电脑和 Hub 上查找草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Fits</source>
-            <translation>合适</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Free Up Space Now</source>
-            <translation>立即释放空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Looking for models…</source>
-            <translation>正在查找模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Model folder, download speed, and hub</source>
-            <translation>模型文件夹、下载速度和 Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Models</source>
-            <translation>模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match this filter.</source>
-            <translation>没有符合此筛选条件的模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
-            <translation>没有与“{search}”匹配的模型对。选取“添加”&gt;“自定义模型对”，从 Hub 添加。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Removed</source>
-            <translation>已移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Restore the most recently removed pair</source>
-            <translation>恢复最近移除的模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Search models</source>
-            <translation>搜索模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Searching for a drafter…</source>
-            <translation>正在查找草稿模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Settings…</source>
-            <translation>设置…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Show: {filter}</source>
-            <translation>显示：{filter}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Small</source>
-            <translation>小型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>The target and the drafter are compatible.</source>
-            <translation>目标模型与草稿模型兼容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
-            <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>This model can be used with plain decoding.</source>
-            <translation>此模型可使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Undo</source>
-            <translation>撤销</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>owner/name or a folder</source>
-            <translation>所有者/名称，或文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>owner/name or a folder (optional)</source>
-            <translation>所有者/名称，或文件夹（可选）</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{names} removed. {size} will be freed when you quit.</source>
-            <translation>已移除 {names}。退出时将释放 {size}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{name} has been downloaded and verified.</source>
-            <translation>{name} 已下载并通过校验。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Fits comfortably</source>
-            <translation>轻松容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Fits, but too slow</source>
-            <translation>内存足够，但太慢</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
-            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Memory use unknown</source>
-            <translation>内存用量未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Tight fit</source>
-            <translation>勉强容纳</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Too large</source>
-            <translation>过大</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/recommendation.py" />
-            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
-            <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
-            <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Models moved to {folder}.</source>
-            <translation>模型已移至 {folder}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
-            <translation>移动已停止。模型仍在原处；已拷贝的文件会保留，供下次使用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>{size} freed.</source>
-            <translation>已释放 {size}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
-            <translation>用于简单算术、列表和代码的小型内置演示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Can't estimate memory use: config.json has an unknown format.</source>
-            <translation>无法估计内存用量：config.json 的格式未知。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Custom pair.</source>
-            <translation>自定义模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In LM Studio's models folder.</source>
-            <translation>位于 LM Studio 的模型文件夹中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In one of your model folders.</source>
-            <translation>位于您的某个模型文件夹中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>In the hub cache.</source>
-            <translation>位于 Hub 缓存中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Not supported yet</source>
-            <translation>尚不支持</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Unknown size</source>
-            <translation>大小未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Choose Another…</source>
-            <translation>选取其他模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Choose another model</source>
-            <translation>选取其他模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Error</source>
-            <translation>错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Load the demo pair</source>
-            <translation>载入演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Reconnect</source>
-            <translation>重新连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/notice.py" />
-            <source>Use Demo</source>
-            <translation>使用演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -3197,6 +52,11 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>长行自动换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table</source>
+            <translation>表格</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />
@@ -3224,1554 +84,4694 @@
             <translation>词元来源图例</translation>
         </message>
         <message>
-            <location filename="../../app/server/agents.py" />
-            <source>{agent} isn't installed. To install it, run this command: {how}</source>
-            <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
+            <location filename="../../app/rendering/text_view.py" />
+            <source>Text</source>
+            <translation>文本</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>1 active request</source>
-            <translation>1 个活动请求</translation>
+            <location filename="../../app/session/attachment_reader.py" />
+            <source>Can't read “{name}”.</source>
+            <translation>无法读取“{name}”。</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>The local server is off. {reason}</source>
-            <translation>本地服务器已关闭。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/local_server.py" />
-            <source>{count} active requests</source>
-            <translation>{count} 个活动请求</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>API key</source>
-            <translation>API 密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
-            <translation>无法启动 {agent}。请拷贝命令并自行运行。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Choose models</source>
-            <translation>选取模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Coding agent</source>
-            <translation>编程智能体</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy Commands</source>
-            <translation>拷贝命令</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the API key</source>
-            <translation>拷贝 API 密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the address</source>
-            <translation>拷贝地址</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the commands that start the coding agent</source>
-            <translation>拷贝启动编程智能体的命令</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Copy the example</source>
-            <translation>拷贝示例</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Example request</source>
-            <translation>请求示例</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Folder for {agent}</source>
-            <translation>{agent} 的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
-            <translation>用于使用 OpenAI API 的程序。对于 Anthropic API，请去掉“/v1”。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate</source>
-            <translation>生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate New Key?</source>
-            <translation>生成新密钥？</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generate New Key…</source>
-            <translation>生成新密钥…</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Generated when the server starts</source>
-            <translation>服务器启动时生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Hide</source>
-            <translation>隐藏</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Hide the API key</source>
-            <translation>隐藏 API 密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
-            <translation>让这台电脑上的编程智能体和其他程序使用已载入的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Loading…</source>
-            <translation>正在载入…</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Local Server</source>
-            <translation>本地服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Messages from these programs are sent to {host}.</source>
-            <translation>这些程序的消息会发送到 {host}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Models…</source>
-            <translation>模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>No active requests</source>
-            <translation>没有活动请求</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Port</source>
-            <translation>端口</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Position {position} in the queue</source>
-            <translation>队列中第 {position} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Programs need this key, which is stored in the keychain.</source>
-            <translation>程序需要此密钥，密钥存储在钥匙串中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Programs with the current key can't connect until you give them the new one.</source>
-            <translation>使用当前密钥的程序将无法连接，直到您为其提供新密钥。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Reading the prompt: {done} of {total} tokens</source>
-            <translation>正在读取提示词：{done}/{total} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Request log</source>
-            <translation>请求日志</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Requests</source>
-            <translation>请求</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Run local server</source>
-            <translation>运行本地服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Show</source>
-            <translation>显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Show the API key</source>
-            <translation>显示 API 密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Start the coding agent in a folder</source>
-            <translation>在文件夹中启动编程智能体</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Starting…</source>
-            <translation>正在启动…</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>Start…</source>
-            <translation>启动…</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>The agent uses this server and leaves your own settings unchanged.</source>
-            <translation>智能体使用此服务器，您自己的设置保持不变。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
-            <translation>这台电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>{count} more</source>
-            <translation>还有 {count} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/server_dialog.py" />
-            <source>{count} of {total} prompt tokens cached</source>
-            <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
-            <translation>回复在达到此步骤数后结束。模型在最后一步不能调用工具。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Appearance</source>
-            <translation>外观</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Automatic</source>
-            <translation>自动</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
-            <translation>自动：10 GB，若可用空间的十分之一更小则取后者。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Check for updates at launch</source>
-            <translation>启动时检查更新</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Contrast</source>
-            <translation>对比度</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Dark</source>
-            <translation>深色</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Generate chat titles</source>
-            <translation>自动生成对话标题</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>High</source>
-            <translation>高</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Language</source>
-            <translation>语言</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Light</source>
-            <translation>浅色</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Load models on request</source>
-            <translation>按请求载入模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Other programs on this computer can then use the loaded model.</source>
-            <translation>之后，这台电脑上的其他程序可以使用已载入的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
-            <translation>程序可以向服务器请求另一个已下载的模型，该模型将替换已载入的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Reduce motion</source>
-            <translation>减弱动态效果</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
-            <translation>在以前的对话中以及对编程智能体的回复会更快开始。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Requests the newest version number and sends nothing else.</source>
-            <translation>只查询最新版本号，不发送其他任何内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Save prompts on disk</source>
-            <translation>将提示词存储在磁盘上</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Show token sources</source>
-            <translation>显示词元来源</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Space for saved prompts</source>
-            <translation>已存储提示词的空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Standard</source>
-            <translation>标准</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Start the server at launch</source>
-            <translation>启动时开启服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Steps per reply</source>
-            <translation>每次回复的步骤数</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>System</source>
-            <translation>跟随系统</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Takes effect after you restart Slipstream.</source>
-            <translation>重新启动 Slipstream 后生效。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Text size</source>
-            <translation>文字大小</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
-            <translation>已载入的模型会在首次回复后写出标题，演示模型对除外。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Turns off animations.</source>
-            <translation>关闭动画。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/preferences.py" />
-            <source>Underlines drafted, copied, and target tokens in different styles.</source>
-            <translation>用不同样式的下划线标出回复中由草稿模型起草、拷贝以及来自目标模型的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose Folder…</source>
-            <translation>选取文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose a Folder for Saved Prompts</source>
-            <translation>为已存储的提示词选取文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Choose a folder for saved prompts</source>
-            <translation>为已存储的提示词选取文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Clear Now…</source>
-            <translation>立即清除…</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Delete All Saved Prompts?</source>
-            <translation>删除所有已存储的提示词？</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Delete all saved prompts</source>
-            <translation>删除所有已存储的提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Folder</source>
-            <translation>文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Nothing saved yet</source>
-            <translation>尚未存储任何内容</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Prompts aren't saved.</source>
-            <translation>不存储提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Space used</source>
-            <translation>已用空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
-            <translation>您的对话会保留，但每个对话的下一条回复会较慢开始。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>{tokens} tokens were read from disk instead of computed.</source>
-            <translation>{tokens} 个词元从磁盘读取，无需计算。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/saved_prompts.py" />
-            <source>{used} of {space} used</source>
-            <translation>已使用 {used}，共 {space}</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Advanced</source>
-            <translation>高级</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>General</source>
-            <translation>通用</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>New Chats</source>
-            <translation>新对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Panes</source>
-            <translation>面板</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Privacy</source>
-            <translation>隐私</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Restart</source>
-            <translation>重新启动</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Restart Slipstream</source>
-            <translation>重新启动 Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Settings</source>
-            <translation>设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Tools</source>
-            <translation>工具</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>添加消息</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Added the new messages to {chats}.</source>
             <translation>已将新消息添加到 {chats}。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>已删除文件夹“{name}”</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted {count} chats</source>
             <translation>已删除 {count} 个对话</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Deleted “{title}”</source>
             <translation>已删除“{title}”</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>已导入 {count}。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>New Folder</source>
             <translation>新建文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>New messages in {chats}.</source>
             <translation>{chats}有新消息。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
+            <source>Show</source>
+            <translation>显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Undo</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Delete</source>
             <translation>撤销删除(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>撤销导入(&amp;I)</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>Your chats are being saved again.</source>
             <translation>对话已恢复存储。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>{chats} already there.</source>
             <translation>{chats}已存在。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
+            <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Actions</source>
-            <translation>操作</translation>
+            <location filename="../../app/session/compare_run.py" />
+            <source>Saved as {file}.</source>
+            <translation>已存储为 {file}。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Actions for “{title}”</source>
-            <translation>“{title}”的操作</translation>
+            <location filename="../../app/session/compare_run.py" />
+            <source>{pair} on this computer</source>
+            <translation>这台电脑上的 {pair}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Chats</source>
-            <translation>对话</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
+            <translation>正在进行比较。请等待完成，或将其停止。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Pinned</source>
-            <translation>已置顶</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Previous 30 Days</source>
-            <translation>前 30 天</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
+            <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Previous 7 Days</source>
-            <translation>前 7 天</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
+            <translation>正在生成回复。请等待完成，或将其停止。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Today</source>
-            <translation>今天</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>DFlash isn't available: {why_plain}</source>
+            <translation>DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Yesterday</source>
-            <translation>昨天</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>No models are loaded.</source>
+            <translation>未载入任何模型。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>搜索结果</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>Plain replies aren't available: {why}</source>
+            <translation>普通回复不可用：{why}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>在标题中</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>模型仍在载入。请稍后再试。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Last change</source>
-            <translation>上次更改</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>此对话是私密的，不会发送到 {host}。请选择这台电脑上的模型。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>New Chat</source>
-            <translation>新建对话</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>To compare, load a pair first.</source>
+            <translation>请先载入模型对，然后再比较。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>No chats yet</source>
-            <translation>还没有对话</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>Write a message first.</source>
+            <translation>请先输入消息。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>No results for “{words}”</source>
-            <translation>没有“{words}”的结果</translation>
+            <location filename="../../app/session/conductor.py" />
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
+            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Search</source>
-            <translation>搜索</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Search all chats</source>
-            <translation>搜索所有对话</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Connecting…</source>
+            <translation>正在连接…</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't open your chats ({error}). New chats won't be saved.</source>
-            <translation>无法打开对话（{error}）。新对话不会被存储。</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Paused. Partial download kept.</source>
+            <translation>已暂停。已下载部分会保留。</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't read your chats: {error}.</source>
-            <translation>无法读取对话：{error}。</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Stopped. Partial download kept.</source>
+            <translation>已停止。已下载部分会保留。</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
-            <translation>无法存储您的对话：{error}。Slipstream 会继续尝试。</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
+            <translation>下载进程意外停止。点按“继续”即可继续。</translation>
         </message>
         <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
-            <translation>对话数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>Waiting</source>
+            <translation>等待中</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>1 tool</source>
-            <translation>1 个工具</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>{done} of {total}</source>
+            <translation>{done}，共 {total}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Add Folder…</source>
-            <translation>添加文件夹…</translation>
+            <location filename="../../app/session/downloads.py" />
+            <source>{time} left</source>
+            <translation>剩余 {time}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Add a folder that models may read.</source>
-            <translation>请添加模型可以读取的文件夹。</translation>
+            <location filename="../../app/session/endpoints.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Always allowed</source>
-            <translation>始终允许</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>1 active request</source>
+            <translation>1 个活动请求</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Ask before each call to {tool}</source>
-            <translation>每次调用 {tool} 前询问</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>The local server is off. {reason}</source>
+            <translation>本地服务器已关闭。{reason}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Changed · needs approval again</source>
-            <translation>已更改 · 会再次询问</translation>
+            <location filename="../../app/session/local_server.py" />
+            <source>{count} active requests</source>
+            <translation>{count} 个活动请求</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Choose a Folder That Models May Read</source>
-            <translation>选取模型可以读取的文件夹</translation>
+            <location filename="../../app/session/measurements.py" />
+            <source>Finishing</source>
+            <translation>正在完成</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Connected · {tools}</source>
-            <translation>已连接 · {tools}</translation>
+            <location filename="../../app/session/measurements.py" />
+            <source>Waiting for the engine</source>
+            <translation>正在等待引擎</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Files</source>
-            <translation>文件</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Memory is almost full.</source>
+            <translation>内存即将用尽。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Hide Tools</source>
-            <translation>隐藏工具</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Memory is running low.</source>
+            <translation>内存不足。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Not connected</source>
-            <translation>未连接</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>Quit other apps or shorten the chat to keep replies fast.</source>
+            <translation>退出其他 App 或缩短对话，以保持回复速度。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove Server?</source>
-            <translation>移除服务器？</translation>
+            <location filename="../../app/session/memory_watch.py" />
+            <source>The last reply used {peak} of the {budget} available to models.</source>
+            <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove the folder {folder}</source>
-            <translation>移除文件夹 {folder}</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>用于简单算术、列表和代码的小型内置演示。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Remove…</source>
-            <translation>移除…</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>About {size}</source>
+            <translation>约 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Revoke</source>
-            <translation>撤销</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>无法估计内存用量：config.json 的格式未知。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Show Tools</source>
-            <translation>显示工具</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Custom pair.</source>
+            <translation>自定义模型对。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign In…</source>
-            <translation>登录…</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Demo pair</source>
+            <translation>演示模型对</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign Out</source>
-            <translation>退出登录</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In LM Studio's models folder.</source>
+            <translation>位于 LM Studio 的模型文件夹中。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Sign-in required</source>
-            <translation>需要登录</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In one of your model folders.</source>
+            <translation>位于您的某个模型文件夹中。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>Use {server}</source>
-            <translation>使用 {server}</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>In the hub cache.</source>
+            <translation>位于 Hub 缓存中。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>{count} tools</source>
-            <translation>{count} 个工具</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
+            <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_card.py" />
-            <source>“{server}” will be removed along with its secrets and approvals.</source>
-            <translation>“{server}”及其密钥和批准将被移除。</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Not supported yet</source>
+            <translation>尚不支持</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>A quotation mark isn't closed.</source>
-            <translation>有引号未闭合。</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>Unknown size</source>
+            <translation>大小未知</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Add Server</source>
-            <translation>添加服务器</translation>
+            <location filename="../../app/session/model_list.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} 位</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Add the selected servers</source>
-            <translation>添加所选服务器</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
+            <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Another server has this name.</source>
-            <translation>已有服务器使用此名称。</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Models moved to {folder}.</source>
+            <translation>模型已移至 {folder}。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
-            <translation>选取要从 {source} 添加的服务器。在您打开之前，它们保持关闭。</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>Move stopped. Your models weren't moved, and copied files are kept for the next attempt.</source>
+            <translation>移动已停止。模型仍在原处；已拷贝的文件会保留，供下次使用。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Command or address</source>
-            <translation>命令或地址</translation>
+            <location filename="../../app/session/model_storage.py" />
+            <source>{size} freed.</source>
+            <translation>已释放 {size}。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Commands run with your permissions. Add only servers that you trust.</source>
-            <translation>命令以您的权限运行。请只添加您信任的服务器。</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>DFlash is off: {why_plain}</source>
+            <translation>DFlash 已关闭：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Edit Server</source>
-            <translation>编辑服务器</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>Loading was canceled.</source>
+            <translation>载入已取消。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Enter a command or an address.</source>
-            <translation>请输入命令或地址。</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>Starting</source>
+            <translation>正在启动</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Enter a name.</source>
-            <translation>请输入名称。</translation>
+            <location filename="../../app/session/pair_session.py" />
+            <source>{name} is still loaded.</source>
+            <translation>{name} 仍然处于载入状态。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Environment</source>
-            <translation>环境</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
+            <translation>请输入草稿模型；留空则使用普通解码。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Import Servers</source>
-            <translation>导入服务器</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>将草稿模型留空以使用普通解码。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>One variable per line.</source>
-            <translation>每行一个变量。</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>To switch models, stop the reply or wait for it to finish.</source>
+            <translation>请停止回复或等其完成后再切换模型。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/server_form.py" />
-            <source>Test the server</source>
-            <translation>测试服务器</translation>
+            <location filename="../../app/session/picker.py" />
+            <source>Wait until the pair is loaded before you move models.</source>
+            <translation>请等模型对载入完成后再移动模型。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Calls to {server} are sent to {host}.</source>
-            <translation>对 {server} 的调用会发送到 {host}。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
+            <translation>回复在达到此步骤数后结束。模型在最后一步不能调用工具。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>The model on {host} can't call tools.</source>
-            <translation>{host} 上的模型无法调用工具。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Appearance</source>
+            <translation>外观</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>This model can't call tools.</source>
-            <translation>此模型无法调用工具。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Automatic</source>
+            <translation>自动</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tool descriptions use {tokens}.</source>
-            <translation>工具描述占用 {tokens}。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Automatic: 10 GB or 10% of the free space, whichever is less.</source>
+            <translation>自动：10 GB，若可用空间的十分之一更小则取后者。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tools Settings…</source>
-            <translation>工具设置…</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Check for updates at launch</source>
+            <translation>启动时检查更新</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>Tools in this chat: {servers}</source>
-            <translation>此聊天中的工具：{servers}</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Contrast</source>
+            <translation>对比度</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_button.py" />
-            <source>{count} of {total} tools</source>
-            <translation>{count}/{total} 个工具</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Dark</source>
+            <translation>深色</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Add Server…</source>
-            <translation>添加服务器…</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Generate chat titles</source>
+            <translation>自动生成对话标题</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Choose File…</source>
-            <translation>选取文件…</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>High</source>
+            <translation>高</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Clipboard</source>
-            <translation>剪贴板</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Language</source>
+            <translation>语言</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Import servers from another app</source>
-            <translation>从其他应用导入服务器</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Light</source>
+            <translation>浅色</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Import…</source>
-            <translation>导入…</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Load models on request</source>
+            <translation>按请求载入模型</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Paste from Clipboard</source>
-            <translation>从剪贴板粘贴</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Other programs on this computer can then use the loaded model.</source>
+            <translation>之后，这台电脑上的其他程序可以使用已载入的模型。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Show mcp.json</source>
-            <translation>显示 mcp.json</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Port</source>
+            <translation>端口</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>Show the folder that contains mcp.json</source>
-            <translation>显示 mcp.json 所在的文件夹</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Programs can ask the server for another downloaded model, which replaces the loaded one.</source>
+            <translation>程序可以向服务器请求另一个已下载的模型，该模型将替换已载入的模型。</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
-            <translation>借助工具，模型可以计算、读取文件和使用其他程序。每次调用都需要您批准。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Reduce motion</source>
+            <translation>减弱动态效果</translation>
         </message>
         <message>
-            <location filename="../../app/tools/tools_pane.py" />
-            <source>{source} has no new servers.</source>
-            <translation>{source} 中没有新的服务器。</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Replies in earlier chats and to coding agents start sooner. Deleting a chat also deletes its saved prompts. Turning this off deletes all saved prompts.</source>
+            <translation>在以前的对话中以及对编程智能体的回复会更快开始。删除对话也会删除其已存储的提示词。关闭此选项会删除所有已存储的提示词。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow Once</source>
-            <translation>允许一次</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Requests the newest version number and sends nothing else.</source>
+            <translation>只查询最新版本号，不发送其他任何内容。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow in This Chat</source>
-            <translation>在此对话中允许</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Save prompts on disk</source>
+            <translation>将提示词存储在磁盘上</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Allow “{tool}” once</source>
-            <translation>允许“{tool}”一次</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Show token sources</source>
+            <translation>显示词元来源</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Always Allow</source>
-            <translation>始终允许</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Space for saved prompts</source>
+            <translation>已存储提示词的空间</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Arguments</source>
-            <translation>参数</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Standard</source>
+            <translation>标准</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Cancel the call to “{tool}”</source>
-            <translation>取消调用“{tool}”</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Start the server at launch</source>
+            <translation>启动时开启服务器</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Copy call</source>
-            <translation>拷贝调用</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Steps per reply</source>
+            <translation>每次回复的步骤数</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Denied</source>
-            <translation>已拒绝</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>System</source>
+            <translation>跟随系统</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Deny</source>
-            <translation>拒绝</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Takes effect after you restart Slipstream.</source>
+            <translation>重新启动 Slipstream 后生效。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Deny the call to “{tool}”</source>
-            <translation>拒绝调用“{tool}”</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Text size</source>
+            <translation>文字大小</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Done in {seconds}</source>
-            <translation>完成，用时 {seconds}</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
+            <translation>已载入的模型会在首次回复后写出标题，演示模型对除外。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Hide call to “{tool}”</source>
-            <translation>隐藏“{tool}”的调用</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turns off animations.</source>
+            <translation>关闭动画。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>More</source>
-            <translation>更多</translation>
+            <location filename="../../app/session/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different styles.</source>
+            <translation>用不同样式的下划线标出回复中由草稿模型起草、拷贝以及来自目标模型的词元。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>More ways to allow “{tool}”</source>
-            <translation>允许“{tool}”的其他方式</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Fits comfortably</source>
+            <translation>轻松容纳</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Needs approval</source>
-            <translation>需要批准</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Fits, but too slow</source>
+            <translation>内存足够，但太慢</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Result · The model received only the first {count} characters</source>
-            <translation>结果 · 模型收到了前 {count} 个字符</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Gains the most from DFlash. Fewer bits usually give more tokens per second.</source>
+            <translation>使用 DFlash 时加速比最大。位数较少时，每秒词元数通常更多。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Running…</source>
-            <translation>正在运行…</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Memory use unknown</source>
+            <translation>内存用量未知</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Show call to “{tool}”</source>
-            <translation>显示“{tool}”的调用</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Tight fit</source>
+            <translation>勉强容纳</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Status</source>
-            <translation>状态</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Too large</source>
+            <translation>过大</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Tool call: {tool}, {status}</source>
-            <translation>工具调用：{tool}，{status}</translation>
+            <location filename="../../app/session/recommendation.py" />
+            <source>Usually gives the most tokens per second. DFlash helps more with 8 bits.</source>
+            <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/call_card.py" />
-            <source>Unknown tool</source>
-            <translation>未知工具</translation>
+            <location filename="../../app/session/reply_run.py" />
+            <source>The reply ended unexpectedly. Try again.</source>
+            <translation>回复意外结束。请重试。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Close search</source>
-            <translation>关闭查找</translation>
+            <location filename="../../app/session/server_agents.py" />
+            <source>{agent} isn't installed. To install it, run this command: {how}</source>
+            <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Find in this chat</source>
-            <translation>在此对话中查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Matches</source>
-            <translation>匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Next match</source>
-            <translation>下一个匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>No matches</source>
-            <translation>无匹配</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous match</source>
-            <translation>上一个匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Answer this prompt with and without DFlash, side by side</source>
-            <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>用此提示词比较两种模式</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Continue</source>
-            <translation>继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Continue this reply</source>
-            <translation>继续此回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Copy reply</source>
-            <translation>拷贝回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Details</source>
-            <translation>详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit</source>
-            <translation>编辑</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit (keeps this version)</source>
-            <translation>编辑（保留此版本）</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit Message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Edit message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Hide thinking</source>
-            <translation>隐藏思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>How this reply was decoded</source>
-            <translation>此回复如何解码</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Next version</source>
-            <translation>下一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Previous version</source>
-            <translation>上一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>重新生成（保留此回复）</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Regenerate reply</source>
-            <translation>重新生成回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show All</source>
-            <translation>显示全部</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show the full message</source>
-            <translation>显示整条消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Show thinking</source>
-            <translation>显示思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>The model no longer sees messages above this line.</source>
-            <translation>此线以上的消息不再发送给模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>此服务器无法继续回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Version {place} of {count}</source>
-            <translation>版本 {place} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Waiting for the first token</source>
-            <translation>正在等待首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message_views.py" />
-            <source>Your message</source>
-            <translation>您的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Copy Link</source>
-            <translation>拷贝链接</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Link</source>
-            <translation>链接</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/selection.py" />
-            <source>Open in Browser</source>
-            <translation>在浏览器中打开</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Accepted</source>
-            <translation>已接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Details of this reply</source>
-            <translation>此回复的详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted (max {highest})</source>
-            <translation>已起草（最多 {highest}）</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Drafted and accepted tokens per round</source>
-            <translation>每轮起草和接受的词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>模式</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>Reused and processed prompt tokens</source>
-            <translation>复用和处理的提示词词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} processed</source>
-            <translation>已处理 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} processed at {rate}</source>
-            <translation>已处理 {count}，速度 {rate}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{count} reused</source>
-            <translation>复用 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/stats_line.py" />
-            <source>{rounds} rounds; {least} to {most} accepted</source>
-            <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Chat</source>
-            <translation>对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Go to the end</source>
-            <translation>前往末尾</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>New Text ↓</source>
-            <translation>新内容 ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
-            <translation>正在使用服务器，无法从这里调优其草稿模型。要调优，请载入这台电脑上的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>About {needed}, for a second copy of the pair ({free} free)</source>
-            <translation>约 {needed}，用于模型对的第二份副本（{free} 可用）</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>About {time} left for this part</source>
-            <translation>此阶段还剩约 {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>After</source>
-            <translation>之后</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Before</source>
-            <translation>之前</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Change</source>
-            <translation>变化</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard</source>
-            <translation>放弃</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard This Run?</source>
-            <translation>要放弃这次调优吗？</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Discard…</source>
-            <translation>放弃…</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>End and delete this run</source>
-            <translation>结束并删除这次调优</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>General prompts</source>
-            <translation>通用提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Learn More</source>
-            <translation>了解更多</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Learn more about tuning</source>
-            <translation>了解有关调优的更多信息</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Load a pair to tune its drafter.</source>
-            <translation>载入模型对后即可调优其草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Messages</source>
-            <translation>消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
-            <translation>未保留，因为您的消息的每轮词元数没有提高。草稿模型未更改。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
-            <translation>未保留，因为通用提示词的每轮词元数下降超过 1%。草稿模型未更改。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Pause tuning</source>
-            <translation>暂停调优</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Paused at {share}. Nothing is lost.</source>
-            <translation>已在 {share} 处暂停。进度不会丢失。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Pausing…</source>
-            <translation>正在暂停…</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload the pair</source>
-            <translation>重新载入模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Reload the pair to use the tuned drafter.</source>
-            <translation>重新载入模型对以使用调优后的草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Remove the Tuned Drafter?</source>
-            <translation>要移除调优后的草稿模型吗？</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Remove the tuned drafter</source>
-            <translation>移除调优后的草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Shown after the first steps</source>
-            <translation>在最初几步之后显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Start</source>
-            <translation>开始</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
-            <translation>演示模型对是 Slipstream 的一部分，因此无法更改其草稿模型。请载入其他模型对，或拷贝演示模型对的文件夹，然后在“模型”中添加该副本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
-            <translation>将使用公布时的草稿模型。您可以随时重新调优。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The pair will be reloaded when the reply ends.</source>
-            <translation>回复结束后将重新载入模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
-            <translation>调优后的草稿模型已移除。请重新载入模型对以停止使用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
-            <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Time</source>
-            <translation>时间</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tokens per round</source>
-            <translation>每轮词元数</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tune Again</source>
-            <translation>重新调优</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tune Drafter</source>
-            <translation>调优草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuned on {date}. The tuned drafter is in use.</source>
-            <translation>调优日期：{date}。正在使用调优后的草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
-            <translation>调优使草稿模型适应此模型和您的消息。回复的文本绝不会改变，改变的只是速度。调优在后台以低优先级运行，期间回复会较慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning has ended.</source>
-            <translation>调优已结束。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Tuning progress</source>
-            <translation>调优进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Up to {needed}, until tuning ends ({free} free)</source>
-            <translation>最多 {needed}，直到调优结束（{free} 可用）</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
-            <translation>到目前为止生成和学习的内容将被删除。要稍后继续，请改为选取“暂停”。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>Your messages</source>
-            <translation>您的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tune_dialog.py" />
-            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
-            <translation>{count} 条来自 {chats}，另有 {general} 条通用消息。不包括私密对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Can't start tuning. If you moved or replaced Slipstream, restart it.</source>
             <translation>无法开始调优。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.</source>
             <translation>调优意外停止。详细信息见 {log_file}。您可以继续调优。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning stopped unexpectedly. You can continue it.</source>
             <translation>调优意外停止。您可以继续调优。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_job.py" />
+            <location filename="../../app/session/tuning_run.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>内存几乎已满，因此调优已暂停。请退出其他 App，然后继续。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>All saved messages are from one chat. Start another chat, then try again.</source>
             <translation>所有已存储的消息都来自同一个对话。请开始另一个对话，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Can't read the saved chats. Restart Slipstream, then try again.</source>
             <translation>无法读取已存储的对话。请重新启动 Slipstream，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Chats aren't saved, so tuning has no messages to use.</source>
             <translation>对话不会被存储，因此没有可用于调优的消息。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
             <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。此草稿模型的类型是 {kind}。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
             <translation>无法更改草稿模型的文件夹。请将模型对拷贝到其他文件夹，然后在“模型”中添加。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Tuning needs about {needed} of memory, but only {free} is free. Quit other apps, then try again.</source>
             <translation>调优约需 {needed} 内存，但只有 {free} 可用。请退出其他 App，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../app/tuning/tuning_survey.py" />
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Tuning needs at least {fewest} different messages in saved chats, but there are only {count}. Chat some more first.</source>
             <translation>调优至少需要已存储的对话中有 {fewest} 条不同的消息，但只有 {count} 条。请先多聊几次。</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>无法检查更新：服务器返回了意外的应答。</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: {error}.</source>
             <translation>无法检查更新：{error}。</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is available. You have {current}. {page}</source>
             <translation>Slipstream {version} 现已推出。您的版本是 {current}。{page}</translation>
         </message>
         <message>
-            <location filename="../../app/updates.py" />
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is the newest version.</source>
             <translation>Slipstream {version} 已是最新版本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>Exported {chats} to {to}.</source>
+            <translation>已将 {chats}导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>已略过 {chats}，没有可读取的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both are equally fast</source>
+            <translation>两者一样快</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies are identical, token for token ({tokens}).</source>
+            <translation>两个回复逐词元完全相同（{tokens}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies are identical, token for token ({tokens}, exact mode).</source>
+            <translation>两个回复逐词元完全相同（{tokens}，精确模式）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replies have the same text ({tokens}).</source>
+            <translation>两条回复的文字完全相同（{tokens}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>DFlash is slower here: {ratio}× the plain speed</source>
+            <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>DFlash is {ratio}× as fast</source>
+            <translation>DFlash 的速度是 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Speed is tokens per second after the first token.</source>
+            <translation>速度指第一个词元之后每秒生成的词元数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at character {character}.</source>
+            <translation>两条回复从第 {character} 个字符起不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}, by more than rounding error.</source>
+            <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}, where two tokens are tied within rounding error.</source>
+            <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies differ starting at token {token}.</source>
+            <translation>两条回复从第 {token} 个词元起不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The reply is too short to measure speed</source>
+            <translation>回复太短，无法测量速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>两个词元的分数相差 {margin}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>different</source>
+            <translation>不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>identical</source>
+            <translation>相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>tie</source>
+            <translation>平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{name} is {ratio}× as fast</source>
+            <translation>{name} 的速度是另一方的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>无法打开 {file} 中的对话（{error}），因此新对话不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Recovered {chats} and moved the old file to {aside}.</source>
+            <translation>已恢复 {chats}，旧文件已移到 {aside}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream 无法写入 {folder}，因此新对话不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>The chat file isn't a Slipstream database.</source>
+            <translation>对话文件不是 Slipstream 数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>The old file was moved to {aside}.</source>
+            <translation>旧文件已移到 {aside}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>对话数据库已损坏。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
+            <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入这些对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>unknown error</source>
+            <translation>未知错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>所有文本逐词元完全相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Lookup</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>这里普通解码最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>跳过的提示词：{count} 条。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>有些文本的差异超过了舍入误差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>differs at token {token}</source>
+            <translation>从第 {token} 个词元起不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>tie at token {token}</source>
+            <translation>第 {token} 个词元平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{count} 条中有 {identical} 条相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/drafters_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>The file is damaged, and {chats} couldn't be recovered.</source>
+            <translation>文件已损坏，无法恢复 {chats}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>The file is damaged, so some messages may be missing.</source>
+            <translation>文件已损坏，部分消息可能缺失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Balanced</source>
+            <translation>均衡</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Creative</source>
+            <translation>创意</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Model defaults</source>
+            <translation>模型默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/settings.py" />
+            <source>Precise</source>
+            <translation>精确</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>无法打开对话（{error}）。新对话不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't read your chats: {error}.</source>
+            <translation>无法读取对话：{error}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Can't save your chats: {error}. Slipstream will keep trying.</source>
+            <translation>无法存储您的对话：{error}。Slipstream 会继续尝试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/store_thread.py" />
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>对话数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 byte</source>
+            <translation>1 字节</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 chat</source>
+            <translation>1 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 token</source>
+            <translation>1 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>1 word</source>
+            <translation>1 个词</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}</source>
+            <translation>几乎没有草稿被接受，可能的原因：{cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Block widths used: </source>
+            <translation>所用宽度：</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>草稿模型：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}, tuned</source>
+            <translation>草稿模型：{name}，已调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Exact mode: same text with or without DFlash</source>
+            <translation>精确模式：不使用 DFlash 时文本相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>查找轮数：{lookup_rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Mostly plain</source>
+            <translation>大多普通</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Not answered</source>
+            <translation>未回答</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Peak memory: {peak_memory_bytes}</source>
+            <translation>内存峰值：{peak_memory_bytes}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain</source>
+            <translation>普通</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain steps: {steps}</source>
+            <translation>普通步数：{steps}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain · DFlash off</source>
+            <translation>普通 · DFlash 已关</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>普通 · DFlash 不可用：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt processing: {prompt_tok_s}</source>
+            <translation>提示词读取速度：{prompt_tok_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens</source>
+            <translation>提示词：{prompt_tokens} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Rounds: {rounds}</source>
+            <translation>轮数：{rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Seed: {seed}</source>
+            <translation>种子：{seed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Statistics as reported by the server</source>
+            <translation>统计数据由服务器报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Step {number}: {facts}</source>
+            <translation>第 {number} 步：{facts}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>The server doesn't report its speed, so Slipstream measured how fast text arrived.</source>
+            <translation>服务器不报告速度，因此 Slipstream 测量了文本到达的速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thinking…</source>
+            <translation>正在思考…</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thought for {seconds}</source>
+            <translation>思考了 {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Thoughts</source>
+            <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Wait time: {seconds}</source>
+            <translation>等待时间：{seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>about {tokens}</source>
+            <translation>约 {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>another program is using the file</source>
+            <translation>另一个程序正在使用该文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>context full</source>
+            <translation>上下文已满</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>ended with a tool call</source>
+            <translation>以工具调用结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>ended with an error</source>
+            <translation>因错误结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>first token after {ttft_s}</source>
+            <translation>{ttft_s} 后输出首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>interrupted: Slipstream quit before the reply was complete</source>
+            <translation>已中断：Slipstream 在回复完成前退出</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>no drafter is loaded</source>
+            <translation>没有载入草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reached a stop sequence</source>
+            <translation>遇到停止序列</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reached the limit of {max_tokens} tokens</source>
+            <translation>达到 {max_tokens} 个词元的上限</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>reading prompt: {done} of {total} tokens</source>
+            <translation>正在读取提示词：{done}/{total} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>stopped</source>
+            <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the disk is full</source>
+            <translation>磁盘已满</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the disk reports an error</source>
+            <translation>磁盘报告错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the file can't be opened</source>
+            <translation>无法打开该文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>the file or its folder is read-only</source>
+            <translation>文件或其文件夹为只读</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} bytes</source>
+            <translation>{count} 字节</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} chats</source>
+            <translation>{count} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} tokens</source>
+            <translation>{count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} tokens/round</source>
+            <translation>每轮 {count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count} words</source>
+            <translation>{count} 个词</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{count}%</source>
+            <translation>{count}%</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
+            <translation>起草 {drafted} 个词元，接受 {accepted} 个（{share}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{rate} (measured here)</source>
+            <translation>{rate}（在本机测量）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{rate} tok/s</source>
+            <translation>{rate} 词元/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{reused} of {total} prompt tokens from the disk cache</source>
+            <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{total} 个提示词词元中复用 {reused} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{share} accepted</source>
+            <translation>接受率 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{steps} plain steps: {why}</source>
+            <translation>{steps} 个未用草稿：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>Reply ended: {ending}</source>
+            <translation>回复完成，{ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>Reply finished</source>
+            <translation>回复完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>The reply failed. {error}</source>
+            <translation>回复失败。{error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>{server} wants to run “{tool}”: {arguments}</source>
+            <translation>{server} 想要运行“{tool}”：{arguments}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
+            <source>{tool} needs approval: {arguments}</source>
+            <translation>{tool}需要批准：{arguments}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Chat Settings</source>
+            <translation>对话设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Close settings</source>
+            <translation>关闭设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Custom</source>
+            <translation>自定</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Delete</source>
+            <translation>删除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Delete this preset</source>
+            <translation>删除此预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Don't cache this chat or send it to servers</source>
+            <translation>不缓存此对话，也不将其发送到服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Drops tokens below this fraction of the top token's probability; 0 keeps all.</source>
+            <translation>舍弃概率低于最可能词元概率这一比例的词元；0 表示全部保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Frequency penalty</source>
+            <translation>频率惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Generation</source>
+            <translation>生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Higher values add variety; 0 always picks the most likely token.</source>
+            <translation>数值越高变化越多；0 总是选取最可能的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Instructions for the model, such as a role, tone, or language</source>
+            <translation>给模型的指示，例如角色、语气或语言</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Keeps only this many of the most likely tokens.</source>
+            <translation>仅保留这么多个最可能的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Keeps the most likely tokens up to this total probability; 1 keeps all.</source>
+            <translation>保留累计概率达到此值的最可能词元；1 表示全部保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Leave empty for a random seed.</source>
+            <translation>留空则使用随机种子。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Let the model think before it answers</source>
+            <translation>让模型在回答前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Limits the length of a reply.</source>
+            <translation>限制回复的长度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Name:</source>
+            <translation>名称：</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Off</source>
+            <translation>关</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Penalizes tokens more each time they appear.</source>
+            <translation>词元每出现一次，惩罚就加重一分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Penalizes tokens that have already appeared.</source>
+            <translation>惩罚已经出现过的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Presence penalty</source>
+            <translation>出现惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Preset</source>
+            <translation>预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Random</source>
+            <translation>随机</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Repetition penalty</source>
+            <translation>重复惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Reset</source>
+            <translation>还原</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Reset to defaults</source>
+            <translation>还原为默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save As…</source>
+            <translation>存储为…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save Preset</source>
+            <translation>存储预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Save as a preset</source>
+            <translation>存储为预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Seed</source>
+            <translation>种子</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>System prompt</source>
+            <translation>系统提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Temperature</source>
+            <translation>温度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Thinking</source>
+            <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Token limit</source>
+            <translation>词元上限</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Values above 1 make repeated tokens less likely.</source>
+            <translation>大于 1 的值会降低重复词元的概率。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Attach files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Cancel</source>
+            <translation>取消</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Cancel editing</source>
+            <translation>取消编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Editing message</source>
+            <translation>正在编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Message</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Message Slipstream</source>
+            <translation>给 Slipstream 发消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send</source>
+            <translation>发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send (Return)</source>
+            <translation>发送（回车）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Slipstream can't read images yet.</source>
+            <translation>Slipstream 目前还不能读取图片。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop</source>
+            <translation>停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>停止 (Esc)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} 和另外 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>A reply is being generated in “{title}”.</source>
+            <translation>正在“{title}”中生成回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Context</source>
+            <translation>上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Counting tokens before sending…</source>
+            <translation>正在统计词元，完成后发送…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Counting tokens…</source>
+            <translation>正在统计词元…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Don't send the message</source>
+            <translation>不发送此消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Export…</source>
+            <translation>导出…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Messages go to {host}</source>
+            <translation>消息将发送到 {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Note</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Open Chat</source>
+            <translation>打开对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Open the chat that is generating a reply</source>
+            <translation>打开正在生成回复的对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>请移除它，或只附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Replies stop when the chat fills the context</source>
+            <translation>对话占满上下文后，回复会停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Save a copy of this chat to another location</source>
+            <translation>将此对话的副本存储到其他位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Shorten the message.</source>
+            <translation>请缩短消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>请缩短系统提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>请开始新对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The latest changes in this chat aren't saved.</source>
+            <translation>此对话的最新更改尚未存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The latest changes in this chat can't be saved: {reason}.</source>
+            <translation>无法存储此对话的最新更改：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>模型载入完成后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>回复结束后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>回复结束后将发送此消息。有一个工具调用需要您的批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message will be sent when the tools are ready.</source>
+            <translation>工具就绪后将发送消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>工具就绪后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>系统提示词放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>文本放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>工具放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>此对话已满（{limit} 个词元）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>This private chat isn't sent to {host}</source>
+            <translation>此私密对话不会发送到 {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Turn some tools off.</source>
+            <translation>请关闭部分工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}1 token left</source>
+            <translation>剩余 {about}1 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>剩余 {about}{left} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>“{title}” needs your approval for a tool call.</source>
+            <translation>“{title}”的工具调用需要您的批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Cancel the summary</source>
+            <translation>取消生成摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Continue with a Rolling Window</source>
+            <translation>以滚动窗口继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Leaves out the oldest messages but keeps them in the chat</source>
+            <translation>省略最早的消息，但仍保留在对话中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Start New Chat with Summary</source>
+            <translation>用摘要新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Summarizing the chat…</source>
+            <translation>正在生成对话摘要…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>“{title}”的摘要：</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>模型没有写出摘要。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
+            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
+            <translation>模型的上下文已满。可以在此继续、新建对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Choose Another…</source>
+            <translation>选取其他模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Choose another model</source>
+            <translation>选取其他模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Close</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Error</source>
+            <translation>错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Load the demo pair</source>
+            <translation>载入演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Reconnect</source>
+            <translation>重新连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Try Again</source>
+            <translation>重试</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Use Demo</source>
+            <translation>使用演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Differs from here on: “{words}”</source>
+            <translation>从此处起不同：“{words}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Ends here; the other reply continues</source>
+            <translation>到此结束；另一条回复继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>First token</source>
+            <translation>首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Rounds</source>
+            <translation>轮数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Spaces or line breaks differ from here on</source>
+            <translation>从此处起空格或换行不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Thinking ends here; the other reply continues</source>
+            <translation>思考到此结束；另一条回复继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Tokens</source>
+            <translation>词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>Tokens/round</source>
+            <translation>词元/轮</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>tok/s</source>
+            <translation>词元/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{description}. Go to the first difference</source>
+            <translation>{description}。转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{mode} reply</source>
+            <translation>{mode} 回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
+            <source>{mode} speed</source>
+            <translation>{mode} 速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>1 run each</source>
+            <translation>各 1 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>All drafters</source>
+            <translation>所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare</source>
+            <translation>比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare plain decoding with DFlash</source>
+            <translation>比较普通解码与 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compare with this computer</source>
+            <translation>与这台电脑比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>比较这台电脑上该模型的所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>用多条提示词比较草稿模型，每条都包含之前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparing…</source>
+            <translation>正在比较…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparison failed</source>
+            <translation>比较失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Comparison of {stem}</source>
+            <translation>比较 {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>以精确模式计算所有回复，使其不会出现差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Copy Image</source>
+            <translation>拷贝图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Copy an image of this comparison</source>
+            <translation>拷贝此比较的图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Enter a prompt to compare</source>
+            <translation>输入要比较的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Guarantee identical text (slower)</source>
+            <translation>保证文本完全相同（较慢）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>History</source>
+            <translation>历史</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Image copied.</source>
+            <translation>图像已拷贝。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>此对话的最近 {count} 条提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Loading the models</source>
+            <translation>正在载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>PNG image (*.png)</source>
+            <translation>PNG 图像 (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Prompt</source>
+            <translation>提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Result</source>
+            <translation>结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Runs per mode</source>
+            <translation>每种模式的运行次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Image</source>
+            <translation>存储图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Image…</source>
+            <translation>存储图像…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Results</source>
+            <translation>存储结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save Results…</source>
+            <translation>存储结果…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save an image of this comparison</source>
+            <translation>存储此比较的图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Save this comparison as JSON</source>
+            <translation>将此比较存储为 JSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Show or hide earlier comparisons</source>
+            <translation>显示或隐藏以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stop comparing</source>
+            <translation>停止比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stopped</source>
+            <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>草稿模型依次回答此对话的最近 {count} 条提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>草稿模型会依次载入，种子和设置都相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>包含此提示词之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>两种模式依次运行，使用相同的种子和设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>先由这台电脑上的模型对回复，再由服务器回复。两条回复可能不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>包含此提示词之前的 {count} 条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>等回复完成或将其停止后再比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Use the fastest drafter</source>
+            <translation>使用最快的草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Use {name}</source>
+            <translation>使用 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Verdict</source>
+            <translation>结论</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>a prompt</source>
+            <translation>提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>{count} runs each</source>
+            <translation>各 {count} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>{mode}, run {index} of {total}</source>
+            <translation>{mode}，第 {index} 次，共 {total} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>Median of {repeats} runs each</source>
+            <translation>各 {repeats} 次的中位数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>One run each</source>
+            <translation>各一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>贪心</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>温度 {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Fastest</source>
+            <translation>最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Memory</source>
+            <translation>内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/drafter_table.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>按模型对筛选</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Not measured</source>
+            <translation>未测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>您的比较会显示在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Block drafting</source>
+            <translation>起草块</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Block verification</source>
+            <translation>校验块</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Compute</source>
+            <translation>计算能力</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Large matrix products</source>
+            <translation>大型矩阵乘积</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Large matrix products, {dtype}</source>
+            <translation>大型矩阵乘积，{dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Load a model to measure it.</source>
+            <translation>载入模型后即可测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Long-context kernels are used at {count} tokens and above.</source>
+            <translation>从 {count} 个词元起使用长上下文的内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Matrix-vector products with 0.5 GB of weights</source>
+            <translation>对 0.5 GB 权重做矩阵-向量乘积</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measure Again</source>
+            <translation>重新测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measured {date}</source>
+            <translation>测量于 {date}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measurement progress</source>
+            <translation>测量进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measurement stopped.</source>
+            <translation>测量已停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Memory bandwidth</source>
+            <translation>内存带宽</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Metal kernels</source>
+            <translation>Metal 内核</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Not measured yet.</source>
+            <translation>尚未测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Operations per byte read</source>
+            <translation>每读取一个字节的运算次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Plain step</source>
+            <translation>普通步骤</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Prompt processing</source>
+            <translation>处理提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Roofline of this computer</source>
+            <translation>这台电脑的 Roofline</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Test Kernels</source>
+            <translation>测试内核</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>This Computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>This Mac</source>
+            <translation>这台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Wait for the reply to finish.</source>
+            <translation>请等待回复完成。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>off</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>on</source>
+            <translation>开启</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>reference BLAS (slow)</source>
+            <translation>参考 BLAS（较慢）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} 个核心</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{memory} of memory, {models} for models</source>
+            <translation>{memory} 内存，{models} 可用于模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
+            <translation>{pair}：普通解码每个词元读取 {size} MB，内存将其限制在每秒 {rate} 个词元。DFlash 读取同样多的数据即可处理整个块。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{phase}: {share} of the limit</source>
+            <translation>{phase}：达到上限的 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{share} of the compute limit</source>
+            <translation>计算上限的 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{share} of the memory limit</source>
+            <translation>内存上限的 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{tokens} in {time}</source>
+            <translation>{time} 处理 {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Address</source>
+            <translation>地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Address for plain replies</source>
+            <translation>普通回复的地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Certificate authority</source>
+            <translation>证书颁发机构</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Delete Connection?</source>
+            <translation>删除连接？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Delete…</source>
+            <translation>删除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Edit…</source>
+            <translation>编辑…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Encrypted</source>
+            <translation>已加密</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Headers</source>
+            <translation>请求头</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>In use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Key</source>
+            <translation>密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Model</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not available</source>
+            <translation>不可用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not encrypted</source>
+            <translation>未加密</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Not reported</source>
+            <translation>未报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>OpenAI-compatible</source>
+            <translation>兼容 OpenAI</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Selected connection</source>
+            <translation>所选连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Server</source>
+            <translation>服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Speculative decoding</source>
+            <translation>推测解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Speculative decoding (the server doesn't report it)</source>
+            <translation>推测解码（服务器未报告）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Stop connecting</source>
+            <translation>停止连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>The server's first model</source>
+            <translation>服务器的第一个模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Thinking (the server doesn't support it)</source>
+            <translation>思考（服务器不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Tools (the server doesn't support tool calls)</source>
+            <translation>工具（服务器不支持工具调用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Turning off DFlash (add an address for plain replies)</source>
+            <translation>关闭 DFlash（请添加普通回复的地址）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Unknown</source>
+            <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Use</source>
+            <translation>使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>Yes</source>
+            <translation>是</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>up to {count} tokens per round</source>
+            <translation>每轮最多 {count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{model} (1 of {count})</source>
+            <translation>{model}（共 {count} 个）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} 使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_card.py" />
+            <source>“{name}” will be deleted along with its key.</source>
+            <translation>“{name}”及其密钥将被删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>A PEM file, for servers that the system doesn't trust.</source>
+            <translation>PEM 文件，用于系统不信任的服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
+            <translation>运行同一模型但不使用推测解码的服务器。也用于比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Add Connection</source>
+            <translation>添加连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Another connection has this name. Enter a different one.</source>
+            <translation>另一个连接已使用此名称。请输入其他名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose a Certificate File</source>
+            <translation>选择证书文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose a certificate file</source>
+            <translation>选择证书文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Choose…</source>
+            <translation>选取…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>继续已停止的回复（服务器的 API 不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>回复前计算词元数（服务器的 API 不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Edit Connection</source>
+            <translation>编辑连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Enter an address.</source>
+            <translation>请输入地址。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Hide Advanced</source>
+            <translation>隐藏高级选项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
+            <translation>发送到“{host}”的消息不会加密。网络中的其他人可以读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>No</source>
+            <translation>否</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Not needed on this computer</source>
+            <translation>在这台电脑上不需要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>One header per line.</source>
+            <translation>每行一个标头。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Only if the server needs one</source>
+            <translation>仅在服务器需要时填写</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Optional</source>
+            <translation>可选</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save</source>
+            <translation>存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save Anyway</source>
+            <translation>仍然存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Save Unencrypted Connection?</source>
+            <translation>存储未加密的连接？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Show Advanced</source>
+            <translation>显示高级选项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Shown in the list (optional)</source>
+            <translation>显示在列表中（可选）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>System default</source>
+            <translation>系统默认</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test</source>
+            <translation>测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test result</source>
+            <translation>测试结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Test the connection</source>
+            <translation>测试连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>The connection works.</source>
+            <translation>连接正常。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>The name or the model contains control characters. Remove them.</source>
+            <translation>名称或模型包含控制字符。请将其删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Timeout</source>
+            <translation>超时</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>To list the server's models, test the connection.</source>
+            <translation>要列出服务器的模型，请测试连接。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Your messages are sent to this server.</source>
+            <translation>您的消息会发送到此服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>Your messages are sent to {address}.</source>
+            <translation>您的消息将发送到 {address}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/connection_form.py" />
+            <source>seconds</source>
+            <translation>秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Applies to all downloads combined.</source>
+            <translation>限制所有下载的总速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Check the token and save it in the keychain</source>
+            <translation>检查令牌并存入钥匙串</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Checking the token…</source>
+            <translation>正在检查令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Download speed</source>
+            <translation>下载速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Enter a mirror's address, or leave the field empty for huggingface.co.</source>
+            <translation>输入镜像地址；留空则使用 huggingface.co。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Hub 令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Model folder</source>
+            <translation>模型文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Model hub</source>
+            <translation>模型 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move Models To</source>
+            <translation>将模型移至</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>移动进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>把模型移到另一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Move…</source>
+            <translation>移动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Moving models: {done} of {total}</source>
+            <translation>正在移动模型：{done} / {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Needed for gated models. It is stored in the keychain and sent only to the hub.</source>
+            <translation>用于受限模型。存放在钥匙串中，只发送给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Needed for gated models. No keychain is available, so it can't be stored.</source>
+            <translation>受限模型需要此令牌。没有可用的钥匙串，因此无法存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>No token is stored in the keychain.</source>
+            <translation>钥匙串中没有令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>从钥匙串中移除令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Stop moving</source>
+            <translation>停止移动</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>The folder is set by {variable} and can't be changed here.</source>
+            <translation>此文件夹由 {variable} 指定，无法在此更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Token removed.</source>
+            <translation>令牌已移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Token saved for {account}.</source>
+            <translation>已存储 {account} 的令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Unlimited</source>
+            <translation>不限</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>You can keep chatting, but you can't download, load, or delete models.</source>
+            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>{size} of disk space available</source>
+            <translation>磁盘可用空间 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Auto: {drafter}</source>
+            <translation>自动：{drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Cancel loading</source>
+            <translation>取消载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Cancel the download and delete the partial files</source>
+            <translation>取消下载并删除已下载的部分</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Check the hub again</source>
+            <translation>再次询问 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Checking…</source>
+            <translation>正在检查…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
+            <translation>DFlash 2 草稿模型，接受率更高。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Delete this pair from disk</source>
+            <translation>从磁盘删除此模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download</source>
+            <translation>下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download about {size}</source>
+            <translation>下载约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Download {size}</source>
+            <translation>下载 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter</source>
+            <translation>草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter context</source>
+            <translation>草稿模型上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Drafter weights</source>
+            <translation>草稿模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Enter Token…</source>
+            <translation>输入令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Enter a hub token</source>
+            <translation>输入 Hub 令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Hub 响应后给出估计。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>可以容纳，但剩余内存不多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Hide Memory Details</source>
+            <translation>隐藏内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Kind</source>
+            <translation>类型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>为长对话和其他 App 留出内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>License</source>
+            <translation>许可</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Location</source>
+            <translation>位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Memory details</source>
+            <translation>内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Hub 响应前无法得知内存用量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>None (plain decoding)</source>
+            <translation>无（普通解码）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Not verified</source>
+            <translation>未经验证</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Not verified by Slipstream</source>
+            <translation>未经 Slipstream 验证</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Nothing to download</source>
+            <translation>无需下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Other</source>
+            <translation>其他</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Pause</source>
+            <translation>暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Pause the download</source>
+            <translation>暂停下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Progress</source>
+            <translation>进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Published speedups</source>
+            <translation>已公布的加速比</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Quantization</source>
+            <translation>量化</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Quick to download and light on memory.</source>
+            <translation>下载快，占用内存少。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recent chats</source>
+            <translation>最近的对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recommended for this computer.</source>
+            <translation>为这台电脑推荐。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Recurrent state</source>
+            <translation>循环状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove Download</source>
+            <translation>移除下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove from List</source>
+            <translation>从列表移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Remove this pair from the list and keep its files</source>
+            <translation>从列表中移除这一对；文件保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Resume</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Selected pair</source>
+            <translation>所选模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Show Memory Details</source>
+            <translation>显示内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Shown after a few replies.</source>
+            <translation>几次回复之后显示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target</source>
+            <translation>目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target KV cache</source>
+            <translation>目标模型 K/V</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Target weights</source>
+            <translation>目标模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>该草稿模型针对 Three.js 代码进行了微调。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>草稿模型是用非思考回复训练的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed} of memory.</source>
+            <translation>权重约需 {needed} 内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>权重约需要 {needed}，模型可用内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>权重约需 {needed}，超过模型可用的 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>This computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
+            <translation>此模型受限：您可能需要先在 Hub 上接受其条款。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
+            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>没有 GPU 会太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Total</source>
+            <translation>合计</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Trained for code.</source>
+            <translation>为编程而训练。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Tune Drafter…</source>
+            <translation>调优草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Tune the drafter to your messages</source>
+            <translation>根据您的消息调优草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Up to {size} more</source>
+            <translation>另外最多 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Weights of both models</source>
+            <translation>两个模型的权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Why this pair</source>
+            <translation>推荐理由</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Without DFlash</source>
+            <translation>不用 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Workspace</source>
+            <translation>工作空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>block size {count}</source>
+            <translation>块大小 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>drafter: {license}</source>
+            <translation>草稿模型：{license}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{context}. DFlash helps little beyond about {least}.</source>
+            <translation>{context}。超过约 {least} 后，DFlash 提升很小。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{kind} by {maker}</source>
+            <translation>{maker} 的 {kind}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{low} to {high}× the plain speed on {machine}</source>
+            <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{ratio}× the plain speed on {machine}</source>
+            <translation>{machine} 上为普通解码速度的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} at {tokens}</source>
+            <translation>{tokens}时 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} for models</source>
+            <translation>可供模型 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{size} free now</source>
+            <translation>当前可用 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Downloading</source>
+            <translation>正在下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Loading</source>
+            <translation>正在载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Model pairs and connections</source>
+            <translation>模型对和连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>On disk</source>
+            <translation>在本机</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_list.py" />
+            <source>Paused</source>
+            <translation>已暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add</source>
+            <translation>添加</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add a pair or a connection</source>
+            <translation>添加模型对或连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Add…</source>
+            <translation>添加…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>All</source>
+            <translation>全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Check</source>
+            <translation>检查</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Check compatibility</source>
+            <translation>检查兼容性</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose a Folder</source>
+            <translation>选取文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose the drafter folder</source>
+            <translation>选取草稿模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Choose the target folder</source>
+            <translation>选取目标模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Coding</source>
+            <translation>编程</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Connection…</source>
+            <translation>连接…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Custom Pair</source>
+            <translation>自定义模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Custom Pair…</source>
+            <translation>自定义模型对…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Delete the removed pairs now</source>
+            <translation>立即删除已移除的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Disk space</source>
+            <translation>磁盘空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>请输入两个仓库或两个文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Find</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Find a drafter on this computer and on the hub</source>
+            <translation>在这台电脑和 Hub 上查找草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Fits</source>
+            <translation>合适</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Free Up Space Now</source>
+            <translation>立即释放空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Looking for models…</source>
+            <translation>正在查找模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Model folder, download speed, and hub</source>
+            <translation>模型文件夹、下载速度和 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Models</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match this filter.</source>
+            <translation>没有符合此筛选条件的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
+            <translation>没有与“{search}”匹配的模型对。选取“添加”&gt;“自定义模型对”，从 Hub 添加。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Removed</source>
+            <translation>已移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Restore the most recently removed pair</source>
+            <translation>恢复最近移除的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search models</source>
+            <translation>搜索模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Searching for a drafter…</source>
+            <translation>正在查找草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Settings…</source>
+            <translation>设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Show: {filter}</source>
+            <translation>显示：{filter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Small</source>
+            <translation>小型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>The target and the drafter are compatible.</source>
+            <translation>目标模型与草稿模型兼容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
+            <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>This model can be used with plain decoding.</source>
+            <translation>此模型可使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>owner/name or a folder</source>
+            <translation>所有者/名称，或文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>所有者/名称，或文件夹（可选）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>已移除 {names}。退出时将释放 {size}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>{name} has been downloaded and verified.</source>
+            <translation>{name} 已下载并通过校验。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>API key</source>
+            <translation>API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Can't start {agent}. Copy the commands and run them yourself.</source>
+            <translation>无法启动 {agent}。请拷贝命令并自行运行。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Choose models</source>
+            <translation>选取模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Coding agent</source>
+            <translation>编程智能体</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy Commands</source>
+            <translation>拷贝命令</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the API key</source>
+            <translation>拷贝 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the address</source>
+            <translation>拷贝地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the commands that start the coding agent</source>
+            <translation>拷贝启动编程智能体的命令</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Copy the example</source>
+            <translation>拷贝示例</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Example request</source>
+            <translation>请求示例</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Folder for {agent}</source>
+            <translation>{agent} 的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.</source>
+            <translation>用于使用 OpenAI API 的程序。对于 Anthropic API，请去掉“/v1”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate</source>
+            <translation>生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate New Key?</source>
+            <translation>生成新密钥？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generate New Key…</source>
+            <translation>生成新密钥…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Generated when the server starts</source>
+            <translation>服务器启动时生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Hide</source>
+            <translation>隐藏</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Hide the API key</source>
+            <translation>隐藏 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Lets coding agents and other programs on this computer use the loaded model.</source>
+            <translation>让这台电脑上的编程智能体和其他程序使用已载入的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Loading…</source>
+            <translation>正在载入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Local Server</source>
+            <translation>本地服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Messages from these programs are sent to {host}.</source>
+            <translation>这些程序的消息会发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Models…</source>
+            <translation>模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>No active requests</source>
+            <translation>没有活动请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Position {position} in the queue</source>
+            <translation>队列中第 {position} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Programs need this key, which is stored in the keychain.</source>
+            <translation>程序需要此密钥，密钥存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Programs with the current key can't connect until you give them the new one.</source>
+            <translation>使用当前密钥的程序将无法连接，直到您为其提供新密钥。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Reading the prompt: {done} of {total} tokens</source>
+            <translation>正在读取提示词：{done}/{total} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Request log</source>
+            <translation>请求日志</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Requests</source>
+            <translation>请求</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Run local server</source>
+            <translation>运行本地服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Show the API key</source>
+            <translation>显示 API 密钥</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Start the coding agent in a folder</source>
+            <translation>在文件夹中启动编程智能体</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Starting…</source>
+            <translation>正在启动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>Start…</source>
+            <translation>启动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>The agent uses this server and leaves your own settings unchanged.</source>
+            <translation>智能体使用此服务器，您自己的设置保持不变。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>This computer has no keychain, so the key is valid only until you quit Slipstream.</source>
+            <translation>这台电脑没有钥匙串，因此密钥仅在您退出 Slipstream 之前有效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} more</source>
+            <translation>还有 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} of {total} prompt tokens cached</source>
+            <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose Folder…</source>
+            <translation>选取文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose a Folder for Saved Prompts</source>
+            <translation>为已存储的提示词选取文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Choose a folder for saved prompts</source>
+            <translation>为已存储的提示词选取文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Clear Now…</source>
+            <translation>立即清除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Delete All Saved Prompts?</source>
+            <translation>删除所有已存储的提示词？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Delete all saved prompts</source>
+            <translation>删除所有已存储的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Folder</source>
+            <translation>文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Nothing saved yet</source>
+            <translation>尚未存储任何内容</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Prompts aren't saved.</source>
+            <translation>不存储提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Space used</source>
+            <translation>已用空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>Your chats are kept, but the next reply in each will take longer to start.</source>
+            <translation>您的对话会保留，但每个对话的下一条回复会较慢开始。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>{tokens} tokens were read from disk instead of computed.</source>
+            <translation>{tokens} 个词元从磁盘读取，无需计算。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompts.py" />
+            <source>{used} of {space} used</source>
+            <translation>已使用 {used}，共 {space}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Advanced</source>
+            <translation>高级</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>General</source>
+            <translation>通用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>New Chats</source>
+            <translation>新对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Panes</source>
+            <translation>面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Privacy</source>
+            <translation>隐私</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Restart</source>
+            <translation>重新启动</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Restart Slipstream</source>
+            <translation>重新启动 Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Settings</source>
+            <translation>设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Tools</source>
+            <translation>工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Actions</source>
+            <translation>操作</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Actions for “{title}”</source>
+            <translation>“{title}”的操作</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Chats</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pinned</source>
+            <translation>已置顶</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Previous 30 Days</source>
+            <translation>前 30 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Previous 7 Days</source>
+            <translation>前 7 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Today</source>
+            <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Yesterday</source>
+            <translation>昨天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>搜索结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>In the title</source>
+            <translation>在标题中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Last change</source>
+            <translation>上次更改</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>New Chat</source>
+            <translation>新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>No chats yet</source>
+            <translation>还没有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>No results for “{words}”</source>
+            <translation>没有“{words}”的结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Search</source>
+            <translation>搜索</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/sidebar.py" />
+            <source>Search all chats</source>
+            <translation>搜索所有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>1 tool</source>
+            <translation>1 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Add Folder…</source>
+            <translation>添加文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Add a folder that models may read.</source>
+            <translation>请添加模型可以读取的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Always allowed</source>
+            <translation>始终允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Ask before each call to {tool}</source>
+            <translation>每次调用 {tool} 前询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Calculator</source>
+            <translation>计算器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Changed · needs approval again</source>
+            <translation>已更改 · 会再次询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Choose a Folder That Models May Read</source>
+            <translation>选取模型可以读取的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Connected · {tools}</source>
+            <translation>已连接 · {tools}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Files</source>
+            <translation>文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Hide Tools</source>
+            <translation>隐藏工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Not connected</source>
+            <translation>未连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove Server?</source>
+            <translation>移除服务器？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove the folder {folder}</source>
+            <translation>移除文件夹 {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Remove…</source>
+            <translation>移除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Revoke</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Show Tools</source>
+            <translation>显示工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign In…</source>
+            <translation>登录…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign Out</source>
+            <translation>退出登录</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Sign-in required</source>
+            <translation>需要登录</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Use {server}</source>
+            <translation>使用 {server}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>{count} tools</source>
+            <translation>{count} 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>“{server}” will be removed along with its secrets and approvals.</source>
+            <translation>“{server}”及其密钥和批准将被移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>A quotation mark isn't closed.</source>
+            <translation>有引号未闭合。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Add Server</source>
+            <translation>添加服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Add the selected servers</source>
+            <translation>添加所选服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Another server has this name.</source>
+            <translation>已有服务器使用此名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Choose the servers to add from {source}. They stay off until you turn them on.</source>
+            <translation>选取要从 {source} 添加的服务器。在您打开之前，它们保持关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Command or address</source>
+            <translation>命令或地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Commands run with your permissions. Add only servers that you trust.</source>
+            <translation>命令以您的权限运行。请只添加您信任的服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Edit Server</source>
+            <translation>编辑服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Enter a command or an address.</source>
+            <translation>请输入命令或地址。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Enter a name.</source>
+            <translation>请输入名称。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Environment</source>
+            <translation>环境</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Import Servers</source>
+            <translation>导入服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>One variable per line.</source>
+            <translation>每行一个变量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_form.py" />
+            <source>Test the server</source>
+            <translation>测试服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Calls to {server} are sent to {host}.</source>
+            <translation>对 {server} 的调用会发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>The model on {host} can't call tools.</source>
+            <translation>{host} 上的模型无法调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>This model can't call tools.</source>
+            <translation>此模型无法调用工具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>工具描述占用 {tokens}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tools Settings…</source>
+            <translation>工具设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Tools in this chat: {servers}</source>
+            <translation>此聊天中的工具：{servers}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>{count} of {total} tools</source>
+            <translation>{count}/{total} 个工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Add Server…</source>
+            <translation>添加服务器…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Choose File…</source>
+            <translation>选取文件…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Clipboard</source>
+            <translation>剪贴板</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Import servers from another app</source>
+            <translation>从其他应用导入服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Import…</source>
+            <translation>导入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Paste from Clipboard</source>
+            <translation>从剪贴板粘贴</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show mcp.json</source>
+            <translation>显示 mcp.json</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show the folder that contains mcp.json</source>
+            <translation>显示 mcp.json 所在的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>With tools, models can calculate, read files, and use other programs. You approve each call.</source>
+            <translation>借助工具，模型可以计算、读取文件和使用其他程序。每次调用都需要您批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>{source} has no new servers.</source>
+            <translation>{source} 中没有新的服务器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>1 page</source>
+            <translation>1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Attached: {name}. Show text</source>
+            <translation>已附加：{name}。显示其文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Cancel reading</source>
+            <translation>不附加</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Done</source>
+            <translation>完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Drop files to attach them</source>
+            <translation>将文件拖放到此处以添加附件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>正在读取 {name}…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show the text of {name}</source>
+            <translation>显示 {name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Text of {name}</source>
+            <translation>{name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>This text is sent to the model with the message.</source>
+            <translation>此文本会随消息发送给模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{count} pages</source>
+            <translation>{count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{tokens}, over the limit of {limit}</source>
+            <translation>{tokens}，超出上限 {limit}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow Once</source>
+            <translation>允许一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow in This Chat</source>
+            <translation>在此对话中允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Allow “{tool}” once</source>
+            <translation>允许“{tool}”一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Always Allow</source>
+            <translation>始终允许</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Arguments</source>
+            <translation>参数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Cancel the call to “{tool}”</source>
+            <translation>取消调用“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Copy call</source>
+            <translation>拷贝调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Denied</source>
+            <translation>已拒绝</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Deny</source>
+            <translation>拒绝</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Deny the call to “{tool}”</source>
+            <translation>拒绝调用“{tool}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Done in {seconds}</source>
+            <translation>完成，用时 {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Hide call to “{tool}”</source>
+            <translation>隐藏“{tool}”的调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>More</source>
+            <translation>更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>More ways to allow “{tool}”</source>
+            <translation>允许“{tool}”的其他方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Needs approval</source>
+            <translation>需要批准</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Result · The model received only the first {count} characters</source>
+            <translation>结果 · 模型收到了前 {count} 个字符</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Running…</source>
+            <translation>正在运行…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Show call to “{tool}”</source>
+            <translation>显示“{tool}”的调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Status</source>
+            <translation>状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Tool call: {tool}, {status}</source>
+            <translation>工具调用：{tool}，{status}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
+            <source>Unknown tool</source>
+            <translation>未知工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Close search</source>
+            <translation>关闭查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Find in this chat</source>
+            <translation>在此对话中查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Matches</source>
+            <translation>匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Next match</source>
+            <translation>下一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>No matches</source>
+            <translation>无匹配</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>Previous match</source>
+            <translation>上一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/find_bar.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Choose a Model…</source>
+            <translation>选取模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Choose a model</source>
+            <translation>选取模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>用此提示词比较两种模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Continue this reply</source>
+            <translation>继续此回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Copy reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Details</source>
+            <translation>详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit</source>
+            <translation>编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit (keeps this version)</source>
+            <translation>编辑（保留此版本）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit Message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Edit message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Hide thinking</source>
+            <translation>隐藏思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>How this reply was decoded</source>
+            <translation>此回复如何解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Regenerate reply</source>
+            <translation>重新生成回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show All</source>
+            <translation>显示全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show the full message</source>
+            <translation>显示整条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Show thinking</source>
+            <translation>显示思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>The model no longer sees messages above this line.</source>
+            <translation>此线以上的消息不再发送给模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>此服务器无法继续回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Waiting for the first token</source>
+            <translation>正在等待首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Your message</source>
+            <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Copy Link</source>
+            <translation>拷贝链接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Link</source>
+            <translation>链接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/selection.py" />
+            <source>Open in Browser</source>
+            <translation>在浏览器中打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Accepted</source>
+            <translation>已接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Details of this reply</source>
+            <translation>此回复的详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Drafted (max {highest})</source>
+            <translation>已起草（最多 {highest}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Drafted and accepted tokens per round</source>
+            <translation>每轮起草和接受的词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Mode</source>
+            <translation>模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Reused and processed prompt tokens</source>
+            <translation>复用和处理的提示词词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} processed</source>
+            <translation>已处理 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} processed at {rate}</source>
+            <translation>已处理 {count}，速度 {rate}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{count} reused</source>
+            <translation>复用 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>Chat</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>Go to the end</source>
+            <translation>前往末尾</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/transcript.py" />
+            <source>New Text ↓</source>
+            <translation>新内容 ↓</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>, {bits}-bit</source>
+            <translation>，{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask anything, faster</source>
+            <translation>尽管问，更快答</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask: {prompt}</source>
+            <translation>提问：{prompt}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Compare shows both speeds side by side.</source>
+            <translation>“比较”会并排显示两种速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Connected to {host}</source>
+            <translation>已连接到 {host}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster.</source>
+            <translation>DFlash 运行一对模型：小模型起草，大模型检查。文本相同，速度更快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Everything you write stays on this computer.</source>
+            <translation>您写的所有内容都留在这台电脑上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Explanation</source>
+            <translation>解释</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>How many divisors does 84 have?</source>
+            <translation>84 有多少个约数？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>List</source>
+            <translation>列表</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>List the first 8 square numbers.</source>
+            <translation>列出前 8 个平方数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Math</source>
+            <translation>数学</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ready (DFlash is off)</source>
+            <translation>就绪，不使用 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Recommended for this computer</source>
+            <translation>为这台电脑推荐</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>The demo model understands only English.</source>
+            <translation>演示模型只懂英语。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>The demo pair answers only a few kinds of questions.</source>
+            <translation>演示模型对只能回答少数几类问题。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Tool calls are sent to {hosts}.</source>
+            <translation>工具调用会发送到 {hosts}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Tool calls are sent to {hosts}. Everything else stays on this computer.</source>
+            <translation>工具调用会发送到 {hosts}。其他内容都留在这台电脑上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Try the built-in demo</source>
+            <translation>试试内置演示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Up to {rate} tok/s without DFlash</source>
+            <translation>不使用 DFlash 时最高 {rate} 词元/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>What is 4817 × 392?</source>
+            <translation>4817 × 392 等于多少？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>What is speculative decoding?</source>
+            <translation>什么是推测解码？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Write a Python function that checks if a number is prime.</source>
+            <translation>写一个 Python 函数，判断一个数是否为质数。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Write the 7 times table up to 10.</source>
+            <translation>写出 7 的乘法表，直到乘以 10。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>{low} to {high}× as fast with DFlash</source>
+            <translation>使用 DFlash 快至 {low} 到 {high} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>正在使用服务器，无法从这里调优其草稿模型。要调优，请载入这台电脑上的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>About {needed}, for a second copy of the pair ({free} free)</source>
+            <translation>约 {needed}，用于模型对的第二份副本（{free} 可用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>About {time} left for this part</source>
+            <translation>此阶段还剩约 {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>After</source>
+            <translation>之后</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Before</source>
+            <translation>之前</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Change</source>
+            <translation>变化</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard</source>
+            <translation>放弃</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard This Run?</source>
+            <translation>要放弃这次调优吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Discard…</source>
+            <translation>放弃…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>End and delete this run</source>
+            <translation>结束并删除这次调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>General prompts</source>
+            <translation>通用提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Learn More</source>
+            <translation>了解更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Learn more about tuning</source>
+            <translation>了解有关调优的更多信息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>载入模型对后即可调优其草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Messages</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.</source>
+            <translation>未保留，因为您的消息的每轮词元数没有提高。草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.</source>
+            <translation>未保留，因为通用提示词的每轮词元数下降超过 1%。草稿模型未更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Pause tuning</source>
+            <translation>暂停调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Paused at {share}. Nothing is lost.</source>
+            <translation>已在 {share} 处暂停。进度不会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Pausing…</source>
+            <translation>正在暂停…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload</source>
+            <translation>重新载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload the pair</source>
+            <translation>重新载入模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Reload the pair to use the tuned drafter.</source>
+            <translation>重新载入模型对以使用调优后的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Remove the Tuned Drafter?</source>
+            <translation>要移除调优后的草稿模型吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Remove the tuned drafter</source>
+            <translation>移除调优后的草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Shown after the first steps</source>
+            <translation>在最初几步之后显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Start</source>
+            <translation>开始</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>演示模型对是 Slipstream 的一部分，因此无法更改其草稿模型。请载入其他模型对，或拷贝演示模型对的文件夹，然后在“模型”中添加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The drafter will be used as it was published. You can tune it again at any time.</source>
+            <translation>将使用公布时的草稿模型。您可以随时重新调优。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The pair will be reloaded when the reply ends.</source>
+            <translation>回复结束后将重新载入模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
+            <translation>调优后的草稿模型已移除。请重新载入模型对以停止使用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Time</source>
+            <translation>时间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tokens per round</source>
+            <translation>每轮词元数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tune Again</source>
+            <translation>重新调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tune Drafter</source>
+            <translation>调优草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuned on {date}. The tuned drafter is in use.</source>
+            <translation>调优日期：{date}。正在使用调优后的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. It runs in the background with low priority. Replies are slower while it runs.</source>
+            <translation>调优使草稿模型适应此模型和您的消息。回复的文本绝不会改变，改变的只是速度。调优在后台以低优先级运行，期间回复会较慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning has ended.</source>
+            <translation>调优已结束。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Tuning progress</source>
+            <translation>调优进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Up to {needed}, until tuning ends ({free} free)</source>
+            <translation>最多 {needed}，直到调优结束（{free} 可用）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>What was generated and learned so far will be deleted. To continue later, choose Pause instead.</source>
+            <translation>到目前为止生成和学习的内容将被删除。要稍后继续，请改为选取“暂停”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>Your messages</source>
+            <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tuning/tune_dialog.py" />
+            <source>{count} from {chats}, and {general} general ones. Private chats are left out.</source>
+            <translation>{count} 条来自 {chats}，另有 {general} 条通用消息。不包括私密对话。</translation>
         </message>
         <message>
             <location filename="../../app/widgets/controls.py" />
@@ -5642,310 +5642,490 @@
     <context>
         <name>Engine</name>
         <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_empty</source>
-            <extracomment>“{name}” is empty.</extracomment>
-            <translation>“{name}”是空文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_is_folder</source>
-            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
-            <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_is_image</source>
-            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
-            <translation>“{name}”是图片。Slipstream 目前还不能读取图片。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_not_a_file</source>
-            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
-            <translation>无法附加“{name}”：它不是普通文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_not_text</source>
-            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
-            <translation>“{name}”不含可读文本。请附加文本、Markdown、代码或 PDF 文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
-            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_damaged</source>
-            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
-            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_invalid</source>
-            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
-            <translation>无法读取“{name}”：它不是有效的 PDF。请重新导出。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_locked</source>
-            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
-            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_many_pages</source>
-            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
-            <translation>“{name}”有 {pages} 页，上限为 {limit} 页。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_much_text</source>
-            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
-            <translation>“{name}”的文本超过 {limit} 个字符。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_too_slow</source>
-            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
-            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
-            <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>nothing_to_export</source>
-            <extracomment>No chats to export.</extracomment>
-            <translation>没有可导出的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_all_damaged</source>
-            <extracomment>None of the chats in “{name}” can be read.</extracomment>
-            <translation>“{name}”中没有可读取的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_archive_damaged</source>
-            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
-            <translation>归档“{name}”已损坏。请重新下载。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_archive_locked</source>
-            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
-            <translation>无法解压“{name}”。请用其他 App 解压，然后导入 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_failed</source>
-            <extracomment>Can't import “{name}”. {reason}</extracomment>
-            <translation>无法导入“{name}”。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_no_list</source>
-            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
-            <translation>“{name}”已损坏：文件中没有对话列表。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_not_saved</source>
-            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
-            <translation>无法存储“{name}”中的对话：{reason}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_too_large</source>
-            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
-            <translation>“{name}”太大。请选取导出内容中的 JSON 文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_import.py" />
-            <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
-            <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 导出的归档。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chatgpt_import.py" />
-            <source>chat_not_a_tree</source>
-            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
-            <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/records.py" />
-            <source>not_a_chat</source>
-            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
-            <translation>文件中有不是 Slipstream 对话的内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/records.py" />
-            <source>not_a_message</source>
-            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
-            <translation>文件中有一条消息缺少标识或有效角色。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_database_damaged</source>
-            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
-            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_foreign_database</source>
-            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
-            <translation>“{name}”不是 Slipstream 数据库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_newer</source>
-            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
-            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/salvage.py" />
-            <source>import_nothing_left</source>
-            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
-            <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/server/local_server.py" />
+            <location filename="../../app/session/local_server.py" />
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
         </message>
         <message>
-            <location filename="../../app/server/local_server.py" />
+            <location filename="../../app/session/local_server.py" />
             <source>pair_loading</source>
             <extracomment>Another pair is loading. Try again in a moment.</extracomment>
             <translation>正在载入另一个模型对。请稍后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>blas_missing</source>
-            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
-            <translation>未安装 OpenBLAS（{library}）。请安装后重新启动 Slipstream。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>“{name}”是空文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>blas_unknown</source>
-            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream 启动时指定了未知的 BLAS（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/blas.py" />
-            <source>threads_invalid</source>
-            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream 启动时指定了无效的线程数（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_is_image</source>
+            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
+            <translation>“{name}”是图片。Slipstream 目前还不能读取图片。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>bad_tool</source>
-            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
-            <translation>某个工具没有名称，或不是有效的 JSON。请修改其定义。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>无法附加“{name}”：它不是普通文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>chat_template_rejects</source>
-            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>“{name}”不含可读文本。请附加文本、Markdown、代码或 PDF 文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>chat_without_tokens</source>
-            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation>模型的聊天模板或分词器产生了空提示词。请重新下载该模型，或选取其他模型。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>context_exceeded</source>
-            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>对话至少有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>empty_message</source>
-            <extracomment>The message is empty. Write something first.</extracomment>
-            <translation>消息为空。请先写点内容。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>无法读取“{name}”：它不是有效的 PDF。请重新导出。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>half_character</source>
-            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
-            <translation>提示词中含有半个字符（{code}）。请从文本中删除它，或选取其他模型。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>nothing_to_answer</source>
-            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
-            <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>“{name}”有 {pages} 页，上限为 {limit} 页。请附加其中一部分。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>prompt_without_tokens</source>
-            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
-            <translation>提示词为空。请至少给出一个词元。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>“{name}”的文本超过 {limit} 个字符。请附加其中一部分。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>takes_no_tools</source>
-            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
-            <translation>此模型无法调用工具。请选取其他模型，或开始不含工具的对话。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>two_prompts</source>
-            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
-            <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
+            <location filename="../../app/storage/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
+            <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/chat.py" />
-            <source>unknown_role</source>
-            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
-            <translation>对话中有一条角色为“{role}”的消息。请使用 system、user、assistant 或 tool。</translation>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>No chats to export.</extracomment>
+            <translation>没有可导出的对话。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/comparison.py" />
-            <source>no_memory_to_compare</source>
-            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
-            <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>None of the chats in “{name}” can be read.</extracomment>
+            <translation>“{name}”中没有可读取的对话。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>bad_schema</source>
-            <extracomment>The schema can't be used: {reason}</extracomment>
-            <translation>无法使用此架构：{reason}</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>归档“{name}”已损坏。请重新下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>no_grammars</source>
-            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
-            <translation>此模型无法遵循架构或工具选择：其分词器不受支持。请选取其他模型。</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it with another app, then import conversations.json.</extracomment>
+            <translation>无法解压“{name}”。请用其他 App 解压，然后导入 conversations.json。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/decoding/grammar.py" />
-            <source>reply_stuck</source>
-            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
-            <translation>回复无法符合其架构或工具选择：{reason}</translation>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>无法导入“{name}”。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
+            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>“{name}”已损坏：文件中没有对话列表。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
+            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats from “{name}”: {reason}.</extracomment>
+            <translation>无法存储“{name}”中的对话：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>“{name}”太大。请选取导出内容中的 JSON 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
+            <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 导出的归档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
+            <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains an item that isn't a Slipstream chat.</extracomment>
+            <translation>文件中有不是 Slipstream 对话的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an ID or a valid role.</extracomment>
+            <translation>文件中有一条消息缺少标识或有效角色。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” isn't a Slipstream database.</extracomment>
+            <translation>“{name}”不是 Slipstream 数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was saved by a newer version of Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/salvage.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/api_server/listener.py" />
+            <source>cannot_listen</source>
+            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
+            <translation>无法在“{host}”上监听：{reason}。请选取其他地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/api_server/listener.py" />
+            <source>port_in_use</source>
+            <extracomment>Port {port} is in use. Choose another port.</extracomment>
+            <translation>端口 {port} 已被占用。请选取其他端口。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>measured</source>
+            <extracomment>Measured</extracomment>
+            <translation>已测量</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>measuring_at_depth</source>
+            <extracomment>Measuring at {depth:,} tokens</extracomment>
+            <translation>正在测量 {depth:,} 个词元处</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>no_memory_to_calibrate</source>
+            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法校准。请退出其他 App 或载入更小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/calibration.py" />
+            <source>nothing_to_calibrate</source>
+            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
+            <translation>没有可校准的内容：此模型对没有草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>checking_kernels</source>
+            <extracomment>Checking the kernels</extracomment>
+            <translation>正在检查内核</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>kernels_not_exact</source>
+            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
+            <translation>不精确：使用内核时，DFlash 与普通解码的差异超出了舍入允许的范围</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_kernels_to_try</source>
+            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
+            <translation>没有可测试的内容：此模型对没有草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_kernels_without_metal</source>
+            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
+            <translation>无法测试内核：这台电脑没有 Metal。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_memory_to_try_kernels</source>
+            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法测试内核。请退出其他 App 或载入更小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>no_metal</source>
+            <extracomment>Metal isn't available on this machine</extracomment>
+            <translation>这台电脑没有 Metal</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>使用时失败：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time per token</extracomment>
+            <translation>每个词元用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
+            <translation>在长上下文中每个词元用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
+            <translation>在短上下文中每个词元用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>收益未超过测量误差（±{noise:.1%}）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_not_called</source>
+            <extracomment>not used by this pair</extracomment>
+            <translation>此模型对不使用它</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_right</source>
+            <extracomment>correct on this machine</extracomment>
+            <translation>在这台 Mac 上结果正确</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>会减慢普通解码</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_sums_by_block</source>
+            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
+            <translation>在 float32 下关闭：其求和依赖块中的其他行</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation>{kernel}：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_verifies_only</source>
+            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
+            <translation>在 float32 下关闭：普通步骤不使用它，因此求和结果会不同</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_wrong</source>
+            <extracomment>wrong results on this machine: {detail}</extracomment>
+            <translation>在这台电脑上结果错误：{detail}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>正在测量 {depth:,} 个词元时的内核用时</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_compute</source>
+            <extracomment>Measuring compute</extracomment>
+            <translation>正在测量计算能力</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_memory</source>
+            <extracomment>Measuring memory</extracomment>
+            <translation>正在测量内存</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>measuring_pair</source>
+            <extracomment>Measuring the models</extracomment>
+            <translation>正在测量模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/roofline.py" />
+            <source>no_memory_to_measure</source>
+            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法测量。请退出其他 App 或载入更小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_delete</source>
+            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
+            <translation>无法删除“{path}”（{reason}）。请检查其权限，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_read</source>
+            <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
+            <translation>无法读取“{path}”（{reason}）。请检查其权限。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>cannot_write</source>
+            <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
+            <translation>无法写入“{path}”（{reason}）。请释放空间或检查权限，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>damaged_file</source>
+            <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
+            <translation>“{path}”已损坏。请修复它，或将其删除以重新开始。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>not_regular_file</source>
+            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
+            <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>bad_effort</source>
+            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
+            <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>empty_stop_string</source>
+            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
+            <translation>有一个停止序列为空，因此每条回复都会立即结束。请将其移除。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>integer_out_of_range</source>
+            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数{note}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>integer_too_small</source>
+            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数{note}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>number_out_of_range</source>
+            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
+            <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数{note}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>one_is_off</source>
+            <extracomment> (1 is off)</extracomment>
+            <translation>（1 表示关闭）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>top_p_zero</source>
+            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
+            <translation>Top-p 为 0，没有可选的词元。请使用大于 0 的数；1 表示关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_bias_token</source>
+            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
+            <translation>logit bias 中的词元 {token} 超出了此模型的范围（0 到 {last}）。请使用其他词元。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_mode</source>
+            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
+            <translation>模式为“{mode}”。请使用 dflash 或 plain。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>unknown_prompt_token</source>
+            <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
+            <translation>词元 {token} 超出此模型 0 到 {last} 的范围。请使用其他词元，或重新下载模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>with_this_drafter</source>
+            <extracomment> with this drafter</extracomment>
+            <translation>（由此草稿模型决定）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
+            <source>zero_is_off</source>
+            <extracomment> (0 is off)</extracomment>
+            <translation>（0 表示关闭）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/secrets.py" />
+            <source>secrets_not_saved</source>
+            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
+            <translation>系统钥匙串不可用，因此机密值只保留到您退出为止。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/low_acceptance.py" />
@@ -6002,18 +6182,6 @@
             <translation>请求的宽度为 1</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafter_comparison.py" />
-            <source>no_drafter_to_compare</source>
-            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
-            <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/adapter.py" />
-            <source>adapter_outdated</source>
-            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
-            <translation>{file} 中调优过的草稿模型未使用，因为草稿模型或目标模型已更改。请重新调优。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
@@ -6024,6 +6192,12 @@
             <source>assistant_without_keys</source>
             <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
             <translation>目标模型缺少此草稿模型所读取的键所在的层。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/lora.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>{file} 中调优过的草稿模型未使用，因为草稿模型或目标模型已更改。请重新调优。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
@@ -6092,1243 +6266,1543 @@
             <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选取其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>no_memory_to_compare</source>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/drafter_comparison.py" />
+            <source>no_drafter_to_compare</source>
+            <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
+            <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>checking_files</source>
             <extracomment>Checking files</extracomment>
             <translation>正在检查文件</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>drafter_skipped</source>
             <extracomment>The drafter “{drafter}” can't be loaded, so another one is used. {reason}</extracomment>
             <translation>无法载入草稿模型“{drafter}”，因此改用另一个。{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait for it to finish, then try again.</extracomment>
             <translation>仍在生成回复。请停止它或等待其完成，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_drafter_usable</source>
             <extracomment>No drafter can be loaded, so DFlash is off. “{drafter}”: {reason}</extracomment>
             <translation>任何草稿模型都无法载入，因此 DFlash 已关闭。“{drafter}”：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
             <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选取更小的模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/engine.py" />
+            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
             <translation>没有载入模型。请先载入一个。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/families.py" />
-            <source>no_mlx_lm_model</source>
-            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
-            <translation>无法运行 {name}：已安装的 mlx-lm 不支持“{family}”系列。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
             <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
             <translation>DFlash 已关闭</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/generation.py" />
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/host.py" />
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>starting_engine</source>
             <extracomment>Starting the engine</extracomment>
             <translation>正在启动引擎</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/host.py" />
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
             <translation>等待中的回复过多。请在 {seconds} 秒后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>bad_effort</source>
-            <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
-            <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>bad_tool</source>
+            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
+            <translation>某个工具没有名称，或不是有效的 JSON。请修改其定义。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>empty_stop_string</source>
-            <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
-            <translation>有一个停止序列为空，因此每条回复都会立即结束。请将其移除。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>chat_template_rejects</source>
+            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
+            <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>integer_out_of_range</source>
-            <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
-            <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数{note}。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>chat_without_tokens</source>
+            <extracomment>The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.</extracomment>
+            <translation>模型的聊天模板或分词器产生了空提示词。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>integer_too_small</source>
-            <extracomment>The {name} can't be {value}. Use a whole number, {lowest} or greater{note}.</extracomment>
-            <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数{note}。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>context_exceeded</source>
+            <extracomment>The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>对话至少有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>number_out_of_range</source>
-            <extracomment>The {name} can't be {value}. Use a number from {least:g} to {most:g}{note}.</extracomment>
-            <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数{note}。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>half_character</source>
+            <extracomment>The prompt contains half of a character ({code}). Remove it from the text, or choose another model.</extracomment>
+            <translation>提示词中含有半个字符（{code}）。请从文本中删除它，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>one_is_off</source>
-            <extracomment> (1 is off)</extracomment>
-            <translation>（1 表示关闭）</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>nothing_to_answer</source>
+            <extracomment>This chat has no message to reply to. Write one first.</extracomment>
+            <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>top_p_zero</source>
-            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
-            <translation>Top-p 为 0，没有可选的词元。请使用大于 0 的数；1 表示关闭。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>prompt_without_tokens</source>
+            <extracomment>The prompt is empty. Pass at least one token.</extracomment>
+            <translation>提示词为空。请至少给出一个词元。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_bias_token</source>
-            <extracomment>Token {token} in the logit bias is outside this model's range of 0 to {last}. Use other tokens.</extracomment>
-            <translation>logit bias 中的词元 {token} 超出了此模型的范围（0 到 {last}）。请使用其他词元。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>此模型无法调用工具。请选取其他模型，或开始不含工具的对话。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_mode</source>
-            <extracomment>“{mode}” isn't a valid mode. Use dflash or plain.</extracomment>
-            <translation>模式为“{mode}”。请使用 dflash 或 plain。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>two_prompts</source>
+            <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
+            <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>unknown_prompt_token</source>
-            <extracomment>Token {token} is outside this model's range of 0 to {last}. Use other tokens, or download the model again.</extracomment>
-            <translation>词元 {token} 超出此模型 0 到 {last} 的范围。请使用其他词元，或重新下载模型。</translation>
+            <location filename="../../mlx_engine/formats/chat_prompt.py" />
+            <source>unknown_role</source>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
+            <translation>对话中有一条角色为“{role}”的消息。请使用 system、user、assistant 或 tool。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>with_this_drafter</source>
-            <extracomment> with this drafter</extracomment>
-            <translation>（由此草稿模型决定）</translation>
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>no_tools_to_choose</source>
+            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
+            <translation>tool_choice 是“{choice}”，但请求中没有工具。请添加工具，或使用 auto。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/limits.py" />
-            <source>zero_is_off</source>
-            <extracomment> (0 is off)</extracomment>
-            <translation>（0 表示关闭）</translation>
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
+            <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/formats/grammars.py" />
+            <source>unknown_tool_choice</source>
+            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
+            <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_large</source>
+            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
+            <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_process</source>
+            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
+            <translation>处理模型聊天模板的进程意外终止。请重试，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>chat_template_slow</source>
+            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
+            <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>tokenizer_crashes</source>
+            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
+            <translation>模型的分词器崩溃了（{reason}）。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/template_sandbox.py" />
+            <source>tokenizer_slow</source>
+            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
+            <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>bad_schema</source>
+            <extracomment>The schema can't be used: {reason}</extracomment>
+            <translation>无法使用此架构：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>no_grammars</source>
+            <extracomment>This model can't follow a schema or tool choice: its tokenizer isn't supported. Choose another model.</extracomment>
+            <translation>此模型无法遵循架构或工具选择：其分词器不受支持。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/token_grammar.py" />
+            <source>reply_stuck</source>
+            <extracomment>The reply can't match its schema or tool choice: {reason}</extracomment>
+            <translation>回复无法符合其架构或工具选择：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>blas_missing</source>
+            <extracomment>OpenBLAS ({library}) isn't installed. Install it, then start Slipstream again.</extracomment>
+            <translation>未安装 OpenBLAS（{library}）。请安装后重新启动 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>blas_unknown</source>
+            <extracomment>Slipstream was started with an unknown BLAS (“{value}”). Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream 启动时指定了未知的 BLAS（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/blas.py" />
+            <source>threads_invalid</source>
+            <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream 启动时指定了无效的线程数（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
             <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
             <translation>草稿模型的词表有 {tokens:,} 个词元，其掩码词元为 {mask:,}，但目标模型有 {rows:,} 个词元。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>exact_without_drafter</source>
             <extracomment>Exact mode needs a drafter, but none is loaded. Turn exact mode off.</extracomment>
             <translation>精确模式使 DFlash 的文本与普通解码的文本相同，但没有载入草稿模型。请关闭精确模式。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>模型从 {logits:,} 个词元中选取，但只有 {rows:,} 个嵌入。请重新下载，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>no_drafter</source>
             <extracomment>no drafter is loaded</extracomment>
             <translation>没有载入草稿模型</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
             <translation>“{folder}”中的模型没有分词器 (tokenizer.json)。请重新下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>reading_drafter</source>
             <extracomment>Reading the drafter</extracomment>
             <translation>正在读取草稿模型</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>就绪</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
             <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选取带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/loading.py" />
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>正在预热</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>link_leads_out</source>
-            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
-            <translation>“{path}”是一个指向模型文件夹之外的链接。请移除该链接，然后重试。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_fault</source>
+            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_gone</source>
-            <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
-            <translation>找不到模型文件夹“{folder}”。请连接其磁盘，或选取其他文件夹。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_field_invalid</source>
+            <extracomment>has an invalid “{field}”</extracomment>
+            <translation>中的“{field}”无效</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_missing</source>
-            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
-            <translation>“{path}”中没有文件夹路径。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_field_not_positive</source>
+            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
+            <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>model_folder_unknown</source>
-            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
-            <translation>Slipstream 暂时在“{folder}”中查找模型：{reason}</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>config_not_of_family</source>
+            <extracomment>doesn't match its model family</extracomment>
+            <translation>没有描述该系列的模型</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>models_moved</source>
-            <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
-            <translation>模型已移到“{folder}”。请重试。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>family_unknown_to_mlx_lm</source>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
+            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>models_moving</source>
-            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
-            <translation>模型正在移到其他文件夹。请等待移动完成，然后重试。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>model_unreadable</source>
+            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>no_space</source>
-            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
-            <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB 可用空间，但只有 {free:,.2f} GB。请先释放空间。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>正在读取目标模型</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>repo_being_downloaded</source>
-            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
-            <translation>正在下载 {repo}。请停止该下载或等待其完成，然后重试。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_missing</source>
+            <extracomment>“{tensor}” is missing</extracomment>
+            <translation>缺少“{tensor}”</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/cache.py" />
-            <source>repo_purged</source>
-            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
-            <translation>{repo} 已无法恢复。请重新下载。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_not_in_model</source>
+            <extracomment>“{tensor}” isn't part of the model</extracomment>
+            <translation>“{tensor}”不属于该模型</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>bits_not_offered</source>
-            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
-            <translation>{name} 没有 {bits} 位版本。可选：{available}。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_shape_differs</source>
+            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
+            <translation>“{tensor}”的形状是 {found}，而不是 {expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_entry_ignored</source>
-            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
-            <translation>已忽略“{file}”的第 {number} 项：{reason}</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tokenizer_unreadable</source>
+            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
+            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_not_list</source>
-            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
-            <translation>“{file}”不是模型对列表，因此已忽略。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>weights_do_not_fit</source>
+            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>catalog_repos_unknown</source>
-            <extracomment>This pair's repo names aren't known yet.</extracomment>
-            <translation>此模型对的仓库名称尚不清楚。</translation>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>weights_not_finite</source>
+            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选取其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>invalid_catalog_field</source>
-            <extracomment>“{field}” is missing or invalid.</extracomment>
-            <translation>“{field}”缺失或无效。</translation>
+            <location filename="../../mlx_engine/mcp/approvals.py" />
+            <source>approvals_not_saved</source>
+            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
+            <translation>无法存储允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>not_in_catalog</source>
-            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
-            <translation>“{id}”不在目录中。相近的有：{similar}。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>bad_server_field</source>
+            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
+            <translation>“{server}”的“{field}”无效。请使用类似 {example} 的值。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>pair_is_built_in</source>
-            <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
-            <translation>{name} 随 Slipstream 提供，无法下载或移除。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>bad_server_name</source>
+            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
+            <translation>“{server}”不是有效的服务器名称。请使用不超过 64 个字符，且不含控制字符。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>pair_not_downloadable</source>
-            <extracomment>{name} can't be downloaded. {reason}</extracomment>
-            <translation>无法下载 {name}。{reason}</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>no_servers</source>
+            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
+            <translation>该文件中没有“mcpServers”对象。请添加它，或选取其他文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/catalog.py" />
-            <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
-            <translation>其分词器需要自定义的 Python 代码（{file}），Slipstream 绝不会下载或运行该代码。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>placeholder_in_server</source>
+            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
+            <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/chat_template.py" />
-            <source>completes_only</source>
-            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
-            <translation>此模型没有聊天模板，因此无法对话。它只能通过本地服务器的 /v1/completions 续写文本。要对话，请选取指令微调模型。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>secret_missing</source>
+            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
+            <translation>系统钥匙串中没有“{server}”的“{name}”。请在设置中重新输入。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/chat_template.py" />
-            <source>no_chat_template</source>
-            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
-            <translation>此模型没有聊天模板，因此无法对话。请选取指令微调模型。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>server_incomplete</source>
+            <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
+            <translation>“{server}”需要命令或 URL 中的一个。请更正该条目，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>damaged_weights</source>
-            <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation>“{name}”已损坏或不完整。请重新下载该模型。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>server_named_twice</source>
+            <extracomment>Two servers have the same name. Rename one of them.</extracomment>
+            <translation>两个服务器名称相同。请重命名其中一个。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>invalid_config</source>
-            <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
-            <translation>“{path}”不是有效的模型配置。请重新下载该模型。</translation>
+            <location filename="../../mlx_engine/mcp/config.py" />
+            <source>servers_not_json</source>
+            <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
+            <translation>服务器列表不是有效的 JSON（{reason}）。请更正后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>model_file_too_large</source>
-            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
-            <translation>“{path}”过大（{size:,.0f} MB，上限 {limit:,.0f} MB）。请重新下载该模型，或选取其他模型。</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_asked</source>
+            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
+            <translation>“{tool}”请求了 Slipstream 不会与服务器共享的数据。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_checkpoint_folder</source>
-            <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
-            <translation>找不到文件夹“{folder}”。请选取包含模型的 config.json 和权重的文件夹。</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_bad_arguments</source>
+            <extracomment>The arguments aren't a JSON object.</extracomment>
+            <translation>参数不是 JSON 对象。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_config</source>
-            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
-            <translation>“{folder}”中没有 config.json，因此不是完整的模型。请选取其他文件夹。</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_bad_result</source>
+            <extracomment>“{tool}” didn't return a valid result.</extracomment>
+            <translation>“{tool}”没有返回有效的结果。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>no_weights</source>
-            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
-            <translation>“{folder}”中没有权重 (model*.safetensors)。请重新下载该模型，或选取其他文件夹。</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_cannot_connect</source>
+            <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
+            <translation>无法连接到“{server}”（{reason}）。请检查地址和网络。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>weights_missing</source>
-            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
-            <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_changed</source>
+            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
+            <translation>“{server}”在提供“{tool}”之后更改了它。未调用该工具。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_ended</source>
+            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
+            <translation>“{server}”在响应之前已结束。请查看其输出。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_failed</source>
+            <extracomment>“{tool}” failed ({reason}).</extracomment>
+            <translation>“{tool}”失败（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_no_answer</source>
+            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
+            <translation>“{server}”在 {seconds:g} 秒内没有响应。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_rejected</source>
+            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
+            <translation>“{server}”拒绝了 Authorization 标头。请在设置中更改它。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_server_error</source>
+            <extracomment>“{server}” returned an error ({reason}).</extracomment>
+            <translation>“{server}”返回了错误（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_sign_in_failed</source>
+            <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
+            <translation>无法登录“{server}”（{reason}）。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/oauth.py" />
+            <source>tool_url_not_secure</source>
+            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
+            <translation>“{url}”必须以 https:// 开头。请更改地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/server_status.py" />
+            <source>tool_server_gone</source>
+            <extracomment>The connection to “{server}” has ended.</extracomment>
+            <translation>与“{server}”的连接已结束。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/servers.py" />
+            <source>tool_canceled</source>
+            <extracomment>The call to “{tool}” was canceled.</extracomment>
+            <translation>对“{tool}”的调用已取消。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/servers.py" />
+            <source>tool_timed_out</source>
+            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
+            <translation>“{tool}”在 {seconds:g} 秒内没有完成，已停止。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_answer_compressed</source>
+            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
+            <translation>“{server}”发送了未请求的压缩响应。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_command_failed</source>
+            <extracomment>Can't start “{program}” ({reason}).</extracomment>
+            <translation>无法启动“{program}”（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_command_not_found</source>
+            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
+            <translation>找不到“{program}”。请安装它，或输入其完整路径。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/transports.py" />
+            <source>tool_message_too_large</source>
+            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
+            <translation>“{server}”发送了过大的消息，已断开连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/config_fields.py" />
+            <location filename="../../mlx_engine/models/configs/config_fields.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
             <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_delete</source>
-            <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>
-            <translation>无法删除“{path}”（{reason}）。请检查其权限，然后重试。</translation>
+            <location filename="../../mlx_engine/models/configs/families.py" />
+            <source>no_mlx_lm_model</source>
+            <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
+            <translation>无法运行 {name}：已安装的 mlx-lm 不支持“{family}”系列。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_read</source>
-            <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
-            <translation>无法读取“{path}”（{reason}）。请检查其权限。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>cannot_write</source>
-            <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
-            <translation>无法写入“{path}”（{reason}）。请释放空间或检查权限，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>damaged_file</source>
-            <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
-            <translation>“{path}”已损坏。请修复它，或将其删除以重新开始。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/data_files.py" />
-            <source>not_regular_file</source>
-            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>drafter_is_whole_model</source>
-            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
-            <translation>“{repo}”是完整模型。输入 {head} 可仅下载其 MTP 头。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>hub_retrying</source>
-            <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
-            <translation>{endpoint} 没有响应。将在 {seconds:.0f} 秒内不断重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>newer_revision</source>
-            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
-            <translation>{repo} 有更新的修订版本。重新下载模型对即可更新。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>published_file_damaged</source>
-            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
-            <translation>{repo} 中发布的 {file} 已损坏。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_keeps_changing</source>
-            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
-            <translation>{pair} 在 Hub 上一直在更新。请稍后重试；已下载的数据会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_renamed</source>
-            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
-            <translation>{repo} 已更名为 {new}。您的副本保留旧名称。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_revised</source>
-            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
-            <translation>{repo} 在下载过程中有更新。已更改的文件会重新下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_tokenizer_needs_code</source>
-            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation>{repo} 的分词器需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选取其他目标模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_without_tokenizer</source>
-            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
-            <translation>{repo} 没有分词器。请选取完整的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download.py" />
-            <source>repo_without_weights</source>
-            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
-            <translation>{repo} 没有 safetensors 权重。请选取其他仓库，例如 mlx-community 的仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>download_bug</source>
-            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
-            <translation>Slipstream 出现问题（{error}）。请报告此问题；已下载的数据会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>download_io_error</source>
-            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
-            <translation>无法读取或写入“{path}”（{reason}）。请解决问题，然后继续下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>invalid_queue_command</source>
-            <extracomment>“{command}” isn't a valid queue command.</extracomment>
-            <translation>“{command}”不是有效的队列命令。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>queue_in_use</source>
-            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
-            <translation>另一个 Slipstream 已在下载。请在那里管理下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/download_queue.py" />
-            <source>queue_locked</source>
-            <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
-            <translation>另一个程序正在使用下载队列。请退出它，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_crowded</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
-            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，但只有 {free} 可用。请先退出其他 App。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_no</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
-            <translation>在 {context:,} 个词元时需要 {needed}，超过这台电脑可分配的 {limit}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_ok</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
-            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，可供模型使用的内存为 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_unknown</source>
-            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
-            <translation>此模型对的内存用量未知，因为其 config.json 缺少字段。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_will_swap</source>
-            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
-            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，超过可供模型使用的 {budget}。回复会非常慢。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_gone</source>
-            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
-            <translation>{repo} 中的一个文件已不存在。请重新开始下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_not_in_repo</source>
-            <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation>{repo} 中没有 {file}，因此不是模型。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_not_object</source>
-            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation>{repo} 中的 {file} 不是 JSON 对象。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_refused</source>
-            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
-            <translation>Hub 拒绝了对 {repo} 中 {file} 的请求（状态 {status}）。请稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>file_too_large</source>
-            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
-            <translation>{repo} 中的 {file} 过大，不可能有效。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_answer_too_large</source>
-            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
-            <translation>Hub 对 {repo} 的响应过大。请换一个镜像。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_busy</source>
-            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
-            <translation>Hub 繁忙或出现故障（状态 {status}）。请几分钟后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_offline</source>
-            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
-            <translation>Slipstream 启动时禁用了模型 Hub。请退出 Slipstream，然后照常打开。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
-            <translation>无法连接 {endpoint}。请检查网络连接。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
-            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 ▸ 模型”中更正模型 Hub。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_hub_answer</source>
-            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
-            <translation>Hub 对 {repo} 的响应无效（{reason}）。请稍后重试，或使用其他镜像。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_mirror</source>
-            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
-            <translation>“{address}”不是网址。请输入以 https:// 开头的地址。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>invalid_token</source>
-            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation>这不是有效的访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>malformed_token</source>
-            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
-            <translation>{source} 中的访问令牌无效。请更正或移除该令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_commit</source>
-            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Hub 没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_keychain</source>
-            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
-            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法存储。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>no_ranges</source>
-            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
-            <translation>{file} 所在的服务器无法发送文件的一部分，因此无法下载 {repo} 的 MTP 头。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>proxy_refused</source>
-            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
-            <translation>代理拒绝连接 {endpoint}（{reason}）。请检查系统网络设置中的代理。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_disabled</source>
-            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation>{repo} 已在 Hub 被禁用。请选取其他模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_gated</source>
-            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
-            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在“设置 ▸ 模型”中输入访问令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_gated_for_account</source>
-            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
-            <translation>您的账户尚无 {repo} 的访问权限。请在 {page} 申请，并使用可读取受限仓库的令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_not_found</source>
-            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
-            <translation>使用您的访问令牌在 {endpoint} 找不到 {repo}。请检查拼写和令牌的权限。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>repo_not_found_or_private</source>
-            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
-            <translation>在 {endpoint} 上找不到 {repo}。请检查拼写；如果它是私有的，请在“设置 ▸ 模型”中输入访问令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>revised_meanwhile</source>
-            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
-            <translation>{repo} 在下载过程中有更新。请重新开始下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>revision_gone</source>
-            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
-            <translation>{repo} 已没有该修订版本。请重新开始下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>token_rejected</source>
-            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
-            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在“设置 ▸ 模型”中输入。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>token_without_access</source>
-            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
-            <translation>您的访问令牌无权读取 {repo}。要求见 {page}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>unknown_token</source>
-            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation>{endpoint} 拒绝了此访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>unsafe_redirect</source>
-            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
-            <translation>{endpoint} 将请求重定向到了不安全的地址。请换一个镜像。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub.py" />
-            <source>untrusted_certificate</source>
-            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
-            <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/library.py" />
-            <source>folder_not_added</source>
-            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
-            <translation>“{path}”不是您添加的文件夹之一。可选：{folders}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/library.py" />
-            <source>no_such_folder</source>
-            <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
-            <translation>找不到文件夹“{path}”。请选取其他文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/locks.py" />
-            <source>repo_being_removed</source>
-            <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
-            <translation>另一个程序正在移除 {repo}。请稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>drafter_for_target</source>
-            <extracomment>For {target}, use the drafter {drafter}.</extracomment>
-            <translation>对于 {target}，请使用草稿模型 {drafter}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>drafter_not_found</source>
-            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
-            <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>no_fitting_drafter</source>
-            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
-            <translation>{drafter} 不适用于 {target}：{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>no_local_drafter</source>
-            <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
-            <translation>在本机磁盘上没有找到适用于“{target}”的草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/matching.py" />
-            <source>target_for_drafter</source>
-            <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
-            <translation>{drafter} 是为 {name} 制作的，例如 {target}。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>copy_damaged</source>
-            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
-            <translation>副本“{path}”与原件不符。请检查该磁盘；您的模型没有改变。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>downloads_in_use</source>
-            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
-            <translation>另一个 Slipstream 正在下载或移动模型。请退出它，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>file_changed_during_move</source>
-            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
-            <translation>“{path}”在移动过程中被更改，因此未移动。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>folder_set_by_environment</source>
-            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
-            <translation>模型文件夹在 Slipstream 之外指定（{variable}）。请在该处更改。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>folders_nested</source>
-            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
-            <translation>“{new}”与“{old}”互相包含。请选取另一个文件夹之外的文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>link_not_moved</source>
-            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
-            <translation>“{path}”是指向别处的链接，因此未移动。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>models_already_there</source>
-            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
-            <translation>模型已在“{folder}”中。请选取其他文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>move_failed</source>
-            <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
-            <translation>无法读取或写入“{path}”（{reason}）。您的模型没有改变。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>not_a_folder</source>
-            <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
-            <translation>“{path}”不是文件夹。请选取一个文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>old_models_left</source>
-            <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
-            <translation>无法移除“{path}”（{reason}）。请删除“{old}”中的副本，或再次将模型移到“{new}”。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_move.py" />
-            <source>path_not_absolute</source>
-            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
-            <translation>“{path}”不是完整路径。请输入以 / 开头的路径。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_head.py" />
-            <source>damaged_weights_header</source>
-            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
-            <translation>“{file}”的文件头已损坏。请重新下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_head.py" />
-            <source>head_tensor_not_usable</source>
-            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
-            <translation>无法使用 {file} 中的“{tensor}”，它以 {dtype} 格式存储。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/mtp_listing.py" />
-            <source>no_mtp_head</source>
-            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
-            <translation>{repo} 没有 MTP 头。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>files_collide</source>
-            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
-            <translation>{repo} 含有 {first} 和 {second}，它们在 Mac 上是同一个文件。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>invalid_repo_name</source>
-            <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
-            <translation>{name} 不是仓库名称。请使用“所有者/名称”的形式，例如 mlx-community/Qwen3-4B-bf16。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>invalid_revision</source>
-            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
-            <translation>{name} 不是修订版本。请使用分支、标签或提交 ID。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>no_file_checksum</source>
-            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>Hub 没有提供 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>no_file_size</source>
-            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
-            <translation>Hub 没有提供 {repo} 中 {file} 的大小。请稍后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>too_many_files</source>
-            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
-            <translation>{repo} 列出了 {count:,} 个文件，但一个模型最多只有 {most:,} 个。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/repo.py" />
-            <source>unsafe_file_name</source>
-            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选取其他仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
-            <translation>已公布的同类草稿模型每轮可达 {few:g} 到 {many:g} 个词元，视文本而定。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_measured</source>
-            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
-            <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} 词元/秒。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/speeds.py" />
-            <source>speed_plain</source>
-            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
-            <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>assistant_for_gemma</source>
             <extracomment>This drafter needs a Gemma 4 target. Choose another drafter.</extracomment>
             <translation>此草稿模型需要 Gemma 4 目标模型。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>assistant_for_other_keys</source>
             <extracomment>This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter.</extracomment>
             <translation>此草稿模型每个词元需要 {expected:,} 个键和值，而不是 {actual:,} 个。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_for_other_target</source>
             <extracomment>This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter.</extracomment>
             <translation>此草稿模型需要“{field}”为 {expected:,}（而非 {actual:,}）的目标模型。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token has ID {token}, but the target has only {tokens:,} tokens. Choose another drafter.</extracomment>
             <translation>此草稿模型的掩码词元 ID 为 {token}，但目标模型只有 {tokens:,} 个词元。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>drafter_reads_missing_layer</source>
             <extracomment>This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter.</extracomment>
             <translation>此草稿模型读取第 {layer:,} 层，但目标模型只有 {layers:,} 层。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>family_without_dflash</source>
             <extracomment>DFlash isn't available for the “{family}” family yet (supported: {families}).</extracomment>
             <translation>DFlash 尚不支持“{family}”系列（支持：{families}）。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target's quantization format “{method}” isn't supported. Choose an MLX version, such as mlx-community's.</extracomment>
             <translation>不支持目标模型的量化格式“{method}”。请选取 MLX 版本，例如 mlx-community 的版本。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_needs_code</source>
             <extracomment>The target requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
             <translation>目标模型需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选取其他目标模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target declares more than {most:,} layers. Choose another target.</extracomment>
             <translation>目标模型声明的层数超过 {most:,}。请选取其他目标模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/target_config.py" />
+            <location filename="../../mlx_engine/models/configs/target_config.py" />
             <source>target_without_model_type</source>
             <extracomment>The target's config.json has no “model_type”. Choose a language model.</extracomment>
             <translation>目标模型的 config.json 没有“model_type”。请选取语言模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>drafter_is_whole_model</source>
+            <extracomment>“{repo}” is a whole model. Enter {head} to download only its MTP head.</extracomment>
+            <translation>“{repo}”是完整模型。输入 {head} 可仅下载其 MTP 头。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>hub_retrying</source>
+            <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
+            <translation>{endpoint} 没有响应。将在 {seconds:.0f} 秒内不断重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>newer_revision</source>
+            <extracomment>A newer revision of {repo} is available. Download the pair again to update.</extracomment>
+            <translation>{repo} 有更新的修订版本。重新下载模型对即可更新。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>published_file_damaged</source>
+            <extracomment>The published copy of {file} in {repo} is damaged. Choose another repo.</extracomment>
+            <translation>{repo} 中发布的 {file} 已损坏。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_keeps_changing</source>
+            <extracomment>{pair} keeps changing on the hub. Downloaded data is kept. Try again later.</extracomment>
+            <translation>{pair} 在 Hub 上一直在更新。请稍后重试；已下载的数据会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_renamed</source>
+            <extracomment>{repo} was renamed to {new}. Your copy keeps the old name.</extracomment>
+            <translation>{repo} 已更名为 {new}。您的副本保留旧名称。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_revised</source>
+            <extracomment>{repo} was revised during the download. Changed files are being downloaded again.</extracomment>
+            <translation>{repo} 在下载过程中有更新。已更改的文件会重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_tokenizer_needs_code</source>
+            <extracomment>The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation>{repo} 的分词器需要自定义 Python 代码，而 Slipstream 绝不会运行此类代码。请选取其他目标模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_without_tokenizer</source>
+            <extracomment>{repo} has no tokenizer. Choose a complete model.</extracomment>
+            <translation>{repo} 没有分词器。请选取完整的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>repo_without_weights</source>
+            <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
+            <translation>{repo} 没有 safetensors 权重。请选取其他仓库，例如 mlx-community 的仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>download_bug</source>
+            <extracomment>Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem.</extracomment>
+            <translation>Slipstream 出现问题（{error}）。请报告此问题；已下载的数据会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>download_io_error</source>
+            <extracomment>Can't read or write “{path}” ({reason}). Fix the problem, then resume the download.</extracomment>
+            <translation>无法读取或写入“{path}”（{reason}）。请解决问题，然后继续下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>invalid_queue_command</source>
+            <extracomment>“{command}” isn't a valid queue command.</extracomment>
+            <translation>“{command}”不是有效的队列命令。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>queue_in_use</source>
+            <extracomment>Another copy of Slipstream is already downloading. Use that copy to manage downloads.</extracomment>
+            <translation>另一个 Slipstream 已在下载。请在那里管理下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download_queue.py" />
+            <source>queue_locked</source>
+            <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
+            <translation>另一个程序正在使用下载队列。请退出它，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_gone</source>
+            <extracomment>A file in {repo} no longer exists. Start the download again.</extracomment>
+            <translation>{repo} 中的一个文件已不存在。请重新开始下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_not_in_repo</source>
+            <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
+            <translation>{repo} 中没有 {file}，因此不是模型。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_not_object</source>
+            <extracomment>{file} in {repo} isn't a JSON object. Choose another repo.</extracomment>
+            <translation>{repo} 中的 {file} 不是 JSON 对象。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_refused</source>
+            <extracomment>The hub refused the request for {file} in {repo} (status {status}). Try again later.</extracomment>
+            <translation>Hub 拒绝了对 {repo} 中 {file} 的请求（状态 {status}）。请稍后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>file_too_large</source>
+            <extracomment>{file} in {repo} is too large to be valid. Choose another repo.</extracomment>
+            <translation>{repo} 中的 {file} 过大，不可能有效。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_answer_too_large</source>
+            <extracomment>The hub's response for {repo} is too large. Try another mirror.</extracomment>
+            <translation>Hub 对 {repo} 的响应过大。请换一个镜像。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_busy</source>
+            <extracomment>The hub is busy or down (status {status}). Try again in a few minutes.</extracomment>
+            <translation>Hub 繁忙或出现故障（状态 {status}）。请几分钟后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_offline</source>
+            <extracomment>Slipstream was started without access to the model hub. Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream 启动时禁用了模型 Hub。请退出 Slipstream，然后照常打开。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>hub_unreachable</source>
+            <extracomment>Can't reach {endpoint}. Check your network connection.</extracomment>
+            <translation>无法连接 {endpoint}。请检查网络连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_endpoint</source>
+            <extracomment>“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.</extracomment>
+            <translation>“{endpoint}”不是 Hub 的地址。请在“设置 ▸ 模型”中更正模型 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_hub_answer</source>
+            <extracomment>The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <translation>Hub 对 {repo} 的响应无效（{reason}）。请稍后重试，或使用其他镜像。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_mirror</source>
+            <extracomment>“{address}” isn't a web address. Enter one that starts with https://.</extracomment>
+            <translation>“{address}”不是网址。请输入以 https:// 开头的地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>invalid_token</source>
+            <extracomment>This isn't a valid access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation>这不是有效的访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>malformed_token</source>
+            <extracomment>The access token in {source} isn't valid. Correct it or remove it.</extracomment>
+            <translation>{source} 中的访问令牌无效。请更正或移除该令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_commit</source>
+            <extracomment>The hub provides no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <translation>Hub 没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_keychain</source>
+            <extracomment>Can't store the token: this system has no keychain ({reason}).</extracomment>
+            <translation>此系统没有可存放令牌的钥匙串（{reason}），因此无法存储。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>no_ranges</source>
+            <extracomment>The server of {file} can't send parts of files, so the MTP head of {repo} can't be downloaded. Choose another drafter.</extracomment>
+            <translation>{file} 所在的服务器无法发送文件的一部分，因此无法下载 {repo} 的 MTP 头。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>proxy_refused</source>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.</extracomment>
+            <translation>代理拒绝连接 {endpoint}（{reason}）。请检查系统网络设置中的代理。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_disabled</source>
+            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
+            <translation>{repo} 已在 Hub 被禁用。请选取其他模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_gated</source>
+            <extracomment>{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.</extracomment>
+            <translation>{repo} 受访问限制。请在 {page} 接受其条件，然后在“设置 ▸ 模型”中输入访问令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_gated_for_account</source>
+            <extracomment>Your account can't access {repo} yet. Request access at {page}, and use a token that can read gated repos.</extracomment>
+            <translation>您的账户尚无 {repo} 的访问权限。请在 {page} 申请，并使用可读取受限仓库的令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_not_found</source>
+            <extracomment>Can't find {repo} at {endpoint} with your access token. Check the spelling and the token's permissions.</extracomment>
+            <translation>使用您的访问令牌在 {endpoint} 找不到 {repo}。请检查拼写和令牌的权限。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>repo_not_found_or_private</source>
+            <extracomment>Can't find {repo} at {endpoint}. Check the spelling, or enter an access token in Settings ▸ Models if it is private.</extracomment>
+            <translation>在 {endpoint} 上找不到 {repo}。请检查拼写；如果它是私有的，请在“设置 ▸ 模型”中输入访问令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>revised_meanwhile</source>
+            <extracomment>{repo} was revised during the download. Start the download again.</extracomment>
+            <translation>{repo} 在下载过程中有更新。请重新开始下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>revision_gone</source>
+            <extracomment>{repo} no longer has this revision. Start the download again.</extracomment>
+            <translation>{repo} 已没有该修订版本。请重新开始下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>token_rejected</source>
+            <extracomment>The hub rejected your access token. Create a new one at {endpoint}/settings/tokens, then enter it in Settings ▸ Models.</extracomment>
+            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌，然后在“设置 ▸ 模型”中输入。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>token_without_access</source>
+            <extracomment>Your access token isn't allowed to read {repo}. See {page} for the requirements.</extracomment>
+            <translation>您的访问令牌无权读取 {repo}。要求见 {page}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>unknown_token</source>
+            <extracomment>{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation>{endpoint} 拒绝了此访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>unsafe_redirect</source>
+            <extracomment>{endpoint} redirected a request to an unsafe address. Try another mirror.</extracomment>
+            <translation>{endpoint} 将请求重定向到了不安全的地址。请换一个镜像。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/hub.py" />
+            <source>untrusted_certificate</source>
+            <extracomment>The certificate for {endpoint} isn't trusted. Install your proxy's certificate on this computer.</extracomment>
+            <translation>此系统不信任 {endpoint} 的证书。请将代理的证书添加到系统中。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>drafter_for_target</source>
+            <extracomment>For {target}, use the drafter {drafter}.</extracomment>
+            <translation>对于 {target}，请使用草稿模型 {drafter}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>drafter_not_found</source>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk, or on the hub.</extracomment>
+            <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>no_fitting_drafter</source>
+            <extracomment>{drafter} isn't compatible with {target}: {reason}</extracomment>
+            <translation>{drafter} 不适用于 {target}：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>no_local_drafter</source>
+            <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
+            <translation>在本机磁盘上没有找到适用于“{target}”的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/matching.py" />
+            <source>target_for_drafter</source>
+            <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
+            <translation>{drafter} 是为 {name} 制作的，例如 {target}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>copy_damaged</source>
+            <extracomment>The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk.</extracomment>
+            <translation>副本“{path}”与原件不符。请检查该磁盘；您的模型没有改变。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>downloads_in_use</source>
+            <extracomment>Another copy of Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
+            <translation>另一个 Slipstream 正在下载或移动模型。请退出它，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>file_changed_during_move</source>
+            <extracomment>“{path}” changed during the move, so it was not moved.</extracomment>
+            <translation>“{path}”在移动过程中被更改，因此未移动。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>folder_set_by_environment</source>
+            <extracomment>The model folder is set outside Slipstream ({variable}). Change it there.</extracomment>
+            <translation>模型文件夹在 Slipstream 之外指定（{variable}）。请在该处更改。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>folders_nested</source>
+            <extracomment>“{new}” and “{old}” overlap. Choose a folder that isn't inside “{old}” and doesn't contain it.</extracomment>
+            <translation>“{new}”与“{old}”互相包含。请选取另一个文件夹之外的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>link_not_moved</source>
+            <extracomment>“{path}” is a link to another location, so it was not moved.</extracomment>
+            <translation>“{path}”是指向别处的链接，因此未移动。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>models_already_there</source>
+            <extracomment>The models are already in “{folder}”. Choose another folder.</extracomment>
+            <translation>模型已在“{folder}”中。请选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>move_failed</source>
+            <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
+            <translation>无法读取或写入“{path}”（{reason}）。您的模型没有改变。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>not_a_folder</source>
+            <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
+            <translation>“{path}”不是文件夹。请选取一个文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>old_models_left</source>
+            <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
+            <translation>无法移除“{path}”（{reason}）。请删除“{old}”中的副本，或再次将模型移到“{new}”。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/model_move.py" />
+            <source>path_not_absolute</source>
+            <extracomment>“{path}” isn't a full path. Enter a path that starts with /.</extracomment>
+            <translation>“{path}”不是完整路径。请输入以 / 开头的路径。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/mtp_listing.py" />
+            <source>no_mtp_head</source>
+            <extracomment>{repo} has no MTP head. Choose another drafter.</extracomment>
+            <translation>{repo} 没有 MTP 头。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>content_refused</source>
             <extracomment>The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later.</extracomment>
             <translation>内容服务器拒绝提供 {repo} 中的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk that contains “{folder}” is full. Downloaded data is kept. Free up {missing:,.2f} GB, then resume.</extracomment>
             <translation>“{folder}”所在的磁盘已满。请释放 {missing:,.2f} GB，然后继续；已下载的数据会保留。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>disk_without_large_files</source>
             <extracomment>The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk.</extracomment>
             <translation>“{folder}”所在的磁盘无法存放这么大的文件。请将模型文件夹移到其他磁盘。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>downloaded_elsewhere</source>
             <extracomment>Another program is also downloading {repo}. Each file is downloaded only once.</extracomment>
             <translation>另一个程序也在下载 {repo}。文件不会重复下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} was corrupted during download and is being downloaded again.</extracomment>
             <translation>{file} 在下载过程中损坏，正在重新下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror.</extracomment>
             <translation>{repo} 中的 {file} 在两次下载中均损坏，已被删除。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>host_cannot_resume</source>
             <extracomment>The host of {file} can't resume downloads, so this one starts over.</extracomment>
             <translation>{file} 的服务器不支持续传，因此该文件会从头下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
             <translation>模型 Hub 没有响应。正在重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download.</extracomment>
             <translation>{endpoint} 已有 {seconds:.0f} 秒没有响应。请检查网络，然后继续下载。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>link_expired</source>
             <extracomment>The download link has expired. Try again.</extracomment>
             <translation>下载链接已过期。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <location filename="../../mlx_engine/models/files/chat_template.py" />
+            <source>completes_only</source>
+            <extracomment>This model has no chat template, so it can't chat. It can only continue text, through the local server's /v1/completions. To chat, choose an instruction-tuned model.</extracomment>
+            <translation>此模型没有聊天模板，因此无法对话。它只能通过本地服务器的 /v1/completions 续写文本。要对话，请选取指令微调模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/chat_template.py" />
+            <source>no_chat_template</source>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model.</extracomment>
+            <translation>此模型没有聊天模板，因此无法对话。请选取指令微调模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>damaged_weights</source>
+            <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
+            <translation>“{name}”已损坏或不完整。请重新下载该模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>invalid_config</source>
+            <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
+            <translation>“{path}”不是有效的模型配置。请重新下载该模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>model_file_too_large</source>
+            <extracomment>“{path}” is too large ({size:,.0f} MB, limit {limit:,.0f} MB). Download the model again, or choose another one.</extracomment>
+            <translation>“{path}”过大（{size:,.0f} MB，上限 {limit:,.0f} MB）。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_checkpoint_folder</source>
+            <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
+            <translation>找不到文件夹“{folder}”。请选取包含模型的 config.json 和权重的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_config</source>
+            <extracomment>“{folder}” has no config.json, so it isn't a complete model. Choose another folder.</extracomment>
+            <translation>“{folder}”中没有 config.json，因此不是完整的模型。请选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>no_weights</source>
+            <extracomment>“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder.</extracomment>
+            <translation>“{folder}”中没有权重 (model*.safetensors)。请重新下载该模型，或选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>weights_missing</source>
+            <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
+            <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>link_leads_out</source>
+            <extracomment>“{path}” is a link that points outside the model folder. Remove the link, then try again.</extracomment>
+            <translation>“{path}”是一个指向模型文件夹之外的链接。请移除该链接，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_gone</source>
+            <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
+            <translation>找不到模型文件夹“{folder}”。请连接其磁盘，或选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_missing</source>
+            <extracomment>“{path}” doesn't contain a folder path.</extracomment>
+            <translation>“{path}”中没有文件夹路径。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>model_folder_unknown</source>
+            <extracomment>For now, Slipstream is using “{folder}” for models: {reason}</extracomment>
+            <translation>Slipstream 暂时在“{folder}”中查找模型：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>models_moved</source>
+            <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
+            <translation>模型已移到“{folder}”。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>models_moving</source>
+            <extracomment>The models are being moved to another folder. Wait for the move to finish, then try again.</extracomment>
+            <translation>模型正在移到其他文件夹。请等待移动完成，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>no_space</source>
+            <extracomment>The disk that contains “{folder}” has only {free:,.2f} GB free, but {needed:,.2f} GB are needed. Free up space first.</extracomment>
+            <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB 可用空间，但只有 {free:,.2f} GB。请先释放空间。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>repo_being_downloaded</source>
+            <extracomment>{repo} is being downloaded. Stop the download or wait for it to finish, then try again.</extracomment>
+            <translation>正在下载 {repo}。请停止该下载或等待其完成，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/hub_cache.py" />
+            <source>repo_purged</source>
+            <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
+            <translation>{repo} 已无法恢复。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/locks.py" />
+            <source>repo_being_removed</source>
+            <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
+            <translation>另一个程序正在移除 {repo}。请稍后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/mtp_head.py" />
+            <source>damaged_weights_header</source>
+            <extracomment>The header of “{file}” is damaged. Download it again.</extracomment>
+            <translation>“{file}”的文件头已损坏。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/mtp_head.py" />
+            <source>head_tensor_not_usable</source>
+            <extracomment>Can't use “{tensor}” in {file}, which is stored as {dtype}. Choose another drafter.</extracomment>
+            <translation>无法使用 {file} 中的“{tensor}”，它以 {dtype} 格式存储。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>files_collide</source>
+            <extracomment>{repo} contains {first} and {second}, which are the same file on a Mac. Choose another repo.</extracomment>
+            <translation>{repo} 含有 {first} 和 {second}，它们在 Mac 上是同一个文件。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>invalid_repo_name</source>
+            <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
+            <translation>{name} 不是仓库名称。请使用“所有者/名称”的形式，例如 mlx-community/Qwen3-4B-bf16。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>invalid_revision</source>
+            <extracomment>{name} isn't a revision. Use a branch, tag, or commit ID.</extracomment>
+            <translation>{name} 不是修订版本。请使用分支、标签或提交 ID。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>no_file_checksum</source>
+            <extracomment>The hub provides no checksum for {file} in {repo}. Try another mirror, or try again later.</extracomment>
+            <translation>Hub 没有提供 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>no_file_size</source>
+            <extracomment>The hub provides no size for {file} in {repo}. Try again later.</extracomment>
+            <translation>Hub 没有提供 {repo} 中 {file} 的大小。请稍后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>too_many_files</source>
+            <extracomment>{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo.</extracomment>
+            <translation>{repo} 列出了 {count:,} 个文件，但一个模型最多只有 {most:,} 个。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/repo.py" />
+            <source>unsafe_file_name</source>
+            <extracomment>{repo} contains a file named {name}, which points outside its folder. Choose another repo.</extracomment>
+            <translation>{repo} 含有名为 {name} 的文件，它指向文件夹之外。请选取其他仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/tuning_files.py" />
             <source>adapter_damaged</source>
             <extracomment>The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again.</extracomment>
             <translation>{file} 中调优过的草稿模型已损坏，因此未使用。请删除该文件，或重新调优。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/tuning_files.py" />
+            <location filename="../../mlx_engine/models/files/tuning_files.py" />
             <source>tuning_already</source>
             <extracomment>This drafter is already being tuned. Wait for it to finish, then try again.</extracomment>
             <translation>此草稿模型正在调优中。请等待其结束后再试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/body.py" />
-            <source>remote_no_continue</source>
-            <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation>此服务器无法继续回复。请改为重新生成回复。</translation>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_crowded</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, but only {free} is free. Quit other apps first.</extracomment>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，但只有 {free} 可用。请先退出其他 App。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_no</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {limit} that this machine can allocate.</extracomment>
+            <translation>在 {context:,} 个词元时需要 {needed}，超过这台电脑可分配的 {limit}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_ok</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed} of the {budget} available to models.</extracomment>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，可供模型使用的内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_unknown</source>
+            <extracomment>The memory use of this pair is unknown because its config.json is missing required fields.</extracomment>
+            <translation>此模型对的内存用量未知，因为其 config.json 缺少字段。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/fit.py" />
+            <source>fit_will_swap</source>
+            <extracomment>At {context:,} tokens, this pair needs {needed}, more than the {budget} available to models. Replies would be very slow.</extracomment>
+            <translation>在 {context:,} 个词元时，此模型对需要 {needed}，超过可供模型使用的 {budget}。回复会非常慢。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>bits_not_offered</source>
+            <extracomment>{name} isn't available at {bits} bits. Choose from {available}.</extracomment>
+            <translation>{name} 没有 {bits} 位版本。可选：{available}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_entry_ignored</source>
+            <extracomment>Entry {number} in “{file}” is ignored: {reason}</extracomment>
+            <translation>已忽略“{file}”的第 {number} 项：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_not_list</source>
+            <extracomment>“{file}” isn't a list of pairs, so it is ignored.</extracomment>
+            <translation>“{file}”不是模型对列表，因此已忽略。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>catalog_repos_unknown</source>
+            <extracomment>This pair's repo names aren't known yet.</extracomment>
+            <translation>此模型对的仓库名称尚不清楚。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>invalid_catalog_field</source>
+            <extracomment>“{field}” is missing or invalid.</extracomment>
+            <translation>“{field}”缺失或无效。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>not_in_catalog</source>
+            <extracomment>“{id}” isn't in the catalog (similar: {similar}). Choose another pair.</extracomment>
+            <translation>“{id}”不在目录中。相近的有：{similar}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>pair_is_built_in</source>
+            <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
+            <translation>{name} 随 Slipstream 提供，无法下载或移除。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>pair_not_downloadable</source>
+            <extracomment>{name} can't be downloaded. {reason}</extracomment>
+            <translation>无法下载 {name}。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/catalog.py" />
+            <source>tokenizer_needs_own_code</source>
+            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
+            <translation>其分词器需要自定义的 Python 代码（{file}），Slipstream 绝不会下载或运行该代码。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/library.py" />
+            <source>folder_not_added</source>
+            <extracomment>“{path}” isn't one of the folders you added. Choose from: {folders}.</extracomment>
+            <translation>“{path}”不是您添加的文件夹之一。可选：{folders}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/library.py" />
+            <source>no_such_folder</source>
+            <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
+            <translation>找不到文件夹“{path}”。请选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_dflash</source>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
+            <translation>已公布的同类草稿模型每轮可达 {few:g} 到 {many:g} 个词元，视文本而定。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_measured</source>
+            <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
+            <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} 词元/秒。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_plain</source>
+            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
+            <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>
             <translation>“{url}”不是有效的地址。请输入类似 http://192.168.1.20:8000 的地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_ca</source>
             <extracomment>The certificate file “{file}” can't be used: {reason}. Choose a PEM file.</extracomment>
             <translation>无法使用证书文件“{file}”：{reason}。请选取一个 PEM 文件。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_header</source>
             <extracomment>The key or a header contains characters that HTTP doesn't allow. Correct it.</extracomment>
             <translation>密钥或某个标头含有 HTTP 不允许的字符。请更正。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_busy</source>
             <extracomment>“{host}” is busy. Try again in a moment.</extracomment>
             <translation>“{host}”正忙。请稍后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_busy_until</source>
             <extracomment>“{host}” is busy. Try again in {seconds} seconds.</extracomment>
             <translation>“{host}”正忙。请在 {seconds} 秒后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_certificate</source>
             <extracomment>The certificate for “{host}” isn't trusted. Add its certificate authority to the connection.</extracomment>
             <translation>“{host}”的证书不受信任。请将其证书颁发机构添加到连接中。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_certificate_invalid</source>
             <extracomment>The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate.</extracomment>
             <translation>“{host}”的证书无效：{reason}。请检查地址，或更新证书。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_context_exceeded</source>
             <extracomment>The chat is too long for the model on “{host}”: {reason}</extracomment>
             <translation>对话对于“{host}”上的模型来说太长：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_failed</source>
             <extracomment>“{host}” failed: {reason}</extracomment>
             <translation>“{host}”出错：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>“{host}”拒绝了密钥。请为此连接输入正确的密钥。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_lost</source>
             <extracomment>The connection to “{host}” was lost. Try again.</extracomment>
             <translation>与“{host}”的连接已断开。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_model</source>
             <extracomment>“{host}” doesn't offer “{model}” anymore: {reason}</extracomment>
             <translation>“{host}”不再提供“{model}”：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_route</source>
             <extracomment>“{host}” can't be reached. Check the address and your network connection.</extracomment>
             <translation>无法连接到“{host}”。请检查地址和网络连接。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_no_tools</source>
             <extracomment>“{host}” isn't set up for tool calls. Turn off tools in this chat.</extracomment>
             <translation>“{host}”未设置工具调用。请关闭此对话中的工具。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_not_api</source>
             <extracomment>“{host}” responded with HTTP status {status} and no message. Check the address.</extracomment>
             <translation>“{host}”以 HTTP 状态 {status} 响应，没有附带消息。请检查地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_not_encrypted</source>
             <extracomment>The connection to “{host}” isn't encrypted. Use https, or an address on your own network.</extracomment>
             <translation>与“{host}”的连接未加密。请使用 https，或您自己网络中的地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_nothing_listens</source>
             <extracomment>Nothing listens at “{host}”. Start the server, or check the address and port.</extracomment>
             <translation>“{host}”上没有正在运行的服务器。请启动服务器，或检查地址和端口。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_password_in_address</source>
             <extracomment>The address contains a password. Enter the key in its own field.</extracomment>
             <translation>地址中含有密码。请在密钥栏中输入密钥。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_refused</source>
             <extracomment>“{host}” refused the request: {reason}</extracomment>
             <translation>“{host}”拒绝了请求：{reason}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_timed_out</source>
             <extracomment>“{host}” sent nothing for {seconds:g} seconds. Try again.</extracomment>
             <translation>“{host}”在 {seconds:g} 秒内没有发送任何内容。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_unknown_host</source>
             <extracomment>“{host}” wasn't found. Check the spelling and your network connection.</extracomment>
             <translation>找不到“{host}”。请检查拼写和网络连接。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_unreachable</source>
             <extracomment>“{host}” isn't responding. Check the address, and make sure that the server is running.</extracomment>
             <translation>“{host}”没有应答。请检查地址，以及服务器是否在运行。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/connection.py" />
+            <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_without_tls</source>
             <extracomment>“{host}” doesn't accept encrypted connections. Check the port, or enter the address with http://.</extracomment>
             <translation>“{host}”不接受加密连接。请检查端口，或输入以 http:// 开头的地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>connecting</source>
             <extracomment>Connecting to {host}</extracomment>
             <translation>正在连接 {host}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_internal</source>
             <extracomment>Something went wrong in Slipstream while using the remote server. Try again.</extracomment>
             <translation>Slipstream 在使用远程服务器时出错。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_count</source>
             <extracomment>The server can't count tokens before a reply.</extracomment>
             <translation>服务器无法在回复之前计算词元数。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_plain</source>
             <extracomment>“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection.</extracomment>
             <translation>“{host}”无法关闭推测解码。请在连接中添加普通回复的地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_stream</source>
             <extracomment>“{host}” doesn't respond like an OpenAI-compatible server. Check the address.</extracomment>
             <translation>“{host}”的响应不像与 OpenAI 兼容的服务器。请检查地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/engine.py" />
+            <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_not_here</source>
             <extracomment>This isn't available with a remote server.</extracomment>
             <translation>使用远程服务器时此功能不可用。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/request_body.py" />
+            <source>remote_no_continue</source>
+            <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
+            <translation>此服务器无法继续回复。请改为重新生成回复。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connection_secret_missing</source>
             <extracomment>The system's keychain has no key for “{connection}”. Choose File ▸ Models and enter it again.</extracomment>
             <translation>系统钥匙串中没有“{connection}”的密钥。请选取“文件”&gt;“模型”，然后重新输入。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connections_damaged</source>
             <extracomment>The list of connections was damaged and renamed to “{file}”. Add your connections again.</extracomment>
             <translation>连接列表已损坏，并已重命名为“{file}”。请重新添加您的连接。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/saved.py" />
+            <location filename="../../mlx_engine/remote/saved_endpoints.py" />
             <source>connections_newer</source>
             <extracomment>Your connections were saved by a newer version of Slipstream. Update Slipstream to use them.</extracomment>
             <translation>连接列表由较新版本的 Slipstream 写入。请更新 Slipstream 以使用这些连接。</translation>
@@ -7406,160 +7880,10 @@
             <translation>“{host}”也使用推测解码。请输入不使用推测解码的服务器地址。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/server/listener.py" />
-            <source>cannot_listen</source>
-            <extracomment>Can't listen on “{host}”: {reason}. Choose another address.</extracomment>
-            <translation>无法在“{host}”上监听：{reason}。请选取其他地址。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/server/listener.py" />
-            <source>port_in_use</source>
-            <extracomment>Port {port} is in use. Choose another port.</extracomment>
-            <translation>端口 {port} 已被占用。请选取其他端口。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_fault</source>
-            <extracomment>The config.json file of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_field_invalid</source>
-            <extracomment>has an invalid “{field}”</extracomment>
-            <translation>中的“{field}”无效</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_field_not_positive</source>
-            <extracomment>sets “{field}” to {value}, but it must be a whole number above 0</extracomment>
-            <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>config_not_of_family</source>
-            <extracomment>doesn't match its model family</extracomment>
-            <translation>没有描述该系列的模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>family_unknown_to_mlx_lm</source>
-            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Slipstream never runs Python code that comes with a model. Choose another model.</extracomment>
-            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>model_unreadable</source>
-            <extracomment>mlx-lm can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>mlx-lm 无法载入“{name}”：{reason}。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>reading_target</source>
-            <extracomment>Reading the target</extracomment>
-            <translation>正在读取目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_missing</source>
-            <extracomment>“{tensor}” is missing</extracomment>
-            <translation>缺少“{tensor}”</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_not_in_model</source>
-            <extracomment>“{tensor}” isn't part of the model</extracomment>
-            <translation>“{tensor}”不属于该模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tensor_shape_differs</source>
-            <extracomment>“{tensor}” has shape {found}, not {expected}</extracomment>
-            <translation>“{tensor}”的形状是 {found}，而不是 {expected}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>tokenizer_unreadable</source>
-            <extracomment>Can't read the tokenizer of “{name}”: tokenizer.json or tokenizer_config.json is damaged or unsupported. Download the model again, or choose another one.</extracomment>
-            <translation>无法读取“{name}”的分词器：tokenizer.json 或 tokenizer_config.json 已损坏或不受支持。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>weights_do_not_fit</source>
-            <extracomment>The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/target_model.py" />
-            <source>weights_not_finite</source>
-            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/adapter.py" />
+            <location filename="../../mlx_engine/targets/cache_adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
             <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝词元后回退它。请不带草稿模型载入，或选取其他目标模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_entries_missing</source>
-            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
-            <translation>中的“{field}”只涵盖 {layers} 层中的 {count} 层</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_entry_unknown</source>
-            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
-            <translation>中的“{field}”含有 {value}；允许的值：{allowed}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_above</source>
-            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
-            <translation>中的“{field}”为 {value}，但“{other}”仅为 {most}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_missing</source>
-            <extracomment>lacks “{field}”</extracomment>
-            <translation>中缺少“{field}”</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_not_divisor</source>
-            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
-            <translation>中的“{field}”为 {value}，不能整除“{other}”({total})</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_too_large</source>
-            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
-            <translation>中的“{field}”为 {value}，数值过大</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_too_small</source>
-            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
-            <translation>中的“{field}”为 {value}；必须大于 0</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_field_type</source>
-            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
-            <translation>中的“{field}”为 {value}；应为类型：{expected}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_quantization</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
-            <translation>的量化设置将“{field}”设为无效的值 {value}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/targets/arguments.py" />
-            <source>config_quantization_value</source>
-            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
-            <translation>的量化设置将“{field}”设为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/exact.py" />
@@ -7604,478 +7928,148 @@
             <translation>在此设备上，它所需的内核给出错误结果</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_large</source>
-            <extracomment>The model's chat template produces more text than a context can hold. Choose another model.</extracomment>
-            <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选取其他模型。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_entries_missing</source>
+            <extracomment>has “{field}” for only {count} of {layers} layers</extracomment>
+            <translation>中的“{field}”只涵盖 {layers} 层中的 {count} 层</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_process</source>
-            <extracomment>The process that renders the model's chat template ended unexpectedly. Try again, or choose another model.</extracomment>
-            <translation>处理模型聊天模板的进程意外终止。请重试，或选取其他模型。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_entry_unknown</source>
+            <extracomment>sets “{field}” to {value}; allowed: {allowed}</extracomment>
+            <translation>中的“{field}”含有 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>chat_template_slow</source>
-            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
-            <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选取其他模型。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_above</source>
+            <extracomment>sets “{field}” to {value}, but “{other}” is only {most}</extracomment>
+            <translation>中的“{field}”为 {value}，但“{other}”仅为 {most}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>tokenizer_crashes</source>
-            <extracomment>The model's tokenizer crashed ({reason}). Choose another model.</extracomment>
-            <translation>模型的分词器崩溃了（{reason}）。请选取其他模型。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_missing</source>
+            <extracomment>lacks “{field}”</extracomment>
+            <translation>中缺少“{field}”</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/template_sandbox.py" />
-            <source>tokenizer_slow</source>
-            <extracomment>The model's tokenizer takes longer than {seconds:g} seconds. Shorten the chat, or choose another model.</extracomment>
-            <translation>模型的分词器耗时超过 {seconds:g} 秒。请缩短对话，或选取其他模型。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_not_divisor</source>
+            <extracomment>sets “{field}” to {value}, which doesn't divide “{other}” ({total})</extracomment>
+            <translation>中的“{field}”为 {value}，不能整除“{other}”({total})</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/approvals.py" />
-            <source>approvals_not_saved</source>
-            <extracomment>Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again.</extracomment>
-            <translation>无法存储允许使用的工具（{reason}）。请检查“{file}”的权限，然后重试。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_too_large</source>
+            <extracomment>sets “{field}” to {value}, which is too large</extracomment>
+            <translation>中的“{field}”为 {value}，数值过大</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>bad_server_field</source>
-            <extracomment>“{field}” of “{server}” isn't valid. Use a value such as {example}.</extracomment>
-            <translation>“{server}”的“{field}”无效。请使用类似 {example} 的值。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_too_small</source>
+            <extracomment>sets “{field}” to {value}, but it must be above 0</extracomment>
+            <translation>中的“{field}”为 {value}；必须大于 0</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>bad_server_name</source>
-            <extracomment>“{server}” isn't a valid server name. Use up to 64 characters, without control characters.</extracomment>
-            <translation>“{server}”不是有效的服务器名称。请使用不超过 64 个字符，且不含控制字符。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_field_type</source>
+            <extracomment>sets “{field}” to {value}; expected type: {expected}</extracomment>
+            <translation>中的“{field}”为 {value}；应为类型：{expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>no_servers</source>
-            <extracomment>The file has no “mcpServers” object. Add it, or choose another file.</extracomment>
-            <translation>该文件中没有“mcpServers”对象。请添加它，或选取其他文件。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_quantization</source>
+            <extracomment>sets “{field}” to {value} in its quantization settings, which isn't valid</extracomment>
+            <translation>的量化设置将“{field}”设为无效的值 {value}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>placeholder_in_server</source>
-            <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
+            <location filename="../../mlx_engine/targets/model_arguments.py" />
+            <source>config_quantization_value</source>
+            <extracomment>sets “{field}” to {value} in its quantization settings; allowed: {allowed}</extracomment>
+            <translation>的量化设置将“{field}”设为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>secret_missing</source>
-            <extracomment>The system's keychain has no “{name}” for “{server}”. Enter it again in Settings.</extracomment>
-            <translation>系统钥匙串中没有“{server}”的“{name}”。请在设置中重新输入。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_incomplete</source>
-            <extracomment>“{server}” needs either a command or a URL. Correct its entry, then try again.</extracomment>
-            <translation>“{server}”需要命令或 URL 中的一个。请更正该条目，然后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>server_named_twice</source>
-            <extracomment>Two servers have the same name. Rename one of them.</extracomment>
-            <translation>两个服务器名称相同。请重命名其中一个。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/config.py" />
-            <source>servers_not_json</source>
-            <extracomment>The list of servers isn't valid JSON ({reason}). Correct it, then try again.</extracomment>
-            <translation>服务器列表不是有效的 JSON（{reason}）。请更正后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_asked</source>
-            <extracomment>“{tool}” requested data that Slipstream doesn't share with servers.</extracomment>
-            <translation>“{tool}”请求了 Slipstream 不会与服务器共享的数据。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_bad_arguments</source>
-            <extracomment>The arguments aren't a JSON object.</extracomment>
-            <translation>参数不是 JSON 对象。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_bad_result</source>
-            <extracomment>“{tool}” didn't return a valid result.</extracomment>
-            <translation>“{tool}”没有返回有效的结果。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_cannot_connect</source>
-            <extracomment>Can't connect to “{server}” ({reason}). Check the address and the network.</extracomment>
-            <translation>无法连接到“{server}”（{reason}）。请检查地址和网络。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_changed</source>
-            <extracomment>“{server}” changed “{tool}” after it was offered to the model. The tool wasn't called.</extracomment>
-            <translation>“{server}”在提供“{tool}”之后更改了它。未调用该工具。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_ended</source>
-            <extracomment>“{server}” exited before it responded. Check its output.</extracomment>
-            <translation>“{server}”在响应之前已结束。请查看其输出。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_failed</source>
-            <extracomment>“{tool}” failed ({reason}).</extracomment>
-            <translation>“{tool}”失败（{reason}）。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_no_answer</source>
-            <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
-            <translation>“{server}”在 {seconds:g} 秒内没有响应。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_rejected</source>
-            <extracomment>“{server}” rejected the Authorization header. Change it in Settings.</extracomment>
-            <translation>“{server}”拒绝了 Authorization 标头。请在设置中更改它。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_server_error</source>
-            <extracomment>“{server}” returned an error ({reason}).</extracomment>
-            <translation>“{server}”返回了错误（{reason}）。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/connection.py" />
-            <source>tool_sign_in_failed</source>
-            <extracomment>Can't sign in to “{server}” ({reason}). Try again.</extracomment>
-            <translation>无法登录“{server}”（{reason}）。请重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>no_tools_to_choose</source>
-            <extracomment>tool_choice is “{choice}”, but the request has no tools. Add tools, or use auto.</extracomment>
-            <translation>tool_choice 是“{choice}”，但请求中没有工具。请添加工具，或使用 auto。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
-            <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/grammars.py" />
-            <source>unknown_tool_choice</source>
-            <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
-            <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/keychain.py" />
-            <source>secrets_not_saved</source>
-            <extracomment>The system's keychain isn't available, so secrets are kept only until you quit.</extracomment>
-            <translation>系统钥匙串不可用，因此机密值只保留到您退出为止。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/oauth.py" />
-            <source>tool_url_not_secure</source>
-            <extracomment>“{url}” must start with https://. Change the address.</extracomment>
-            <translation>“{url}”必须以 https:// 开头。请更改地址。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_canceled</source>
-            <extracomment>The call to “{tool}” was canceled.</extracomment>
-            <translation>对“{tool}”的调用已取消。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_server_gone</source>
-            <extracomment>The connection to “{server}” has ended.</extracomment>
-            <translation>与“{server}”的连接已结束。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/servers.py" />
-            <source>tool_timed_out</source>
-            <extracomment>“{tool}” didn't finish within {seconds:g} seconds and was stopped.</extracomment>
-            <translation>“{tool}”在 {seconds:g} 秒内没有完成，已停止。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_answer_compressed</source>
-            <extracomment>“{server}” sent a compressed response that wasn't requested.</extracomment>
-            <translation>“{server}”发送了未请求的压缩响应。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_command_failed</source>
-            <extracomment>Can't start “{program}” ({reason}).</extracomment>
-            <translation>无法启动“{program}”（{reason}）。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_command_not_found</source>
-            <extracomment>Can't find “{program}”. Install it, or enter its full path.</extracomment>
-            <translation>找不到“{program}”。请安装它，或输入其完整路径。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tools/transports.py" />
-            <source>tool_message_too_large</source>
-            <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
-            <translation>“{server}”发送了过大的消息，已断开连接。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/training/blocks.py" />
+            <location filename="../../mlx_engine/tuning/block_model.py" />
             <source>drafter_not_tunable</source>
             <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
             <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。请选择其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/fresh.py" />
+            <location filename="../../mlx_engine/tuning/fresh.py" />
             <source>drafter_exists</source>
             <extracomment>“{folder}” already contains something else. Choose another folder, or use the same options as before.</extracomment>
             <translation>“{folder}”中已有其他内容。请选择其他文件夹，或使用与之前相同的选项。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/fresh.py" />
+            <location filename="../../mlx_engine/tuning/fresh.py" />
             <source>target_size_missing</source>
             <extracomment>The target's config.json has no valid “{field}”, so a drafter can't be made for it. Choose another target.</extracomment>
             <translation>目标模型的 config.json 中缺少“{field}”，因此无法为其创建草稿模型。请选择其他目标模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/replies.py" />
+            <location filename="../../mlx_engine/tuning/recorded_replies.py" />
             <source>no_replies_to_tune</source>
             <extracomment>The model's replies are empty or too long to learn from. Choose other prompts.</extracomment>
             <translation>模型的回复为空或过长，无法从中学习。请选择其他提示词。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型拷贝到您自己的文件夹。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>no_disk_to_tune</source>
             <extracomment>There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts.</extracomment>
             <translation>磁盘空间不足，无法调优：必须保留 {size:.0f} GB 可用空间。请释放空间，或使用更少的提示词。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>no_memory_to_tune</source>
             <extracomment>There isn't enough memory to tune the drafter. Quit other apps, then try again.</extracomment>
             <translation>内存不足，无法调优草稿模型。请退出其他应用，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>nothing_to_tune</source>
             <extracomment>There is nothing to tune: the pair has no drafter.</extracomment>
             <translation>没有可调优的内容：这对模型没有草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>one_chat_to_tune</source>
             <extracomment>All prompts are from one chat. Add prompts from other chats.</extracomment>
             <translation>所有提示词都来自同一个对话。请添加其他对话中的提示词。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>too_few_prompts</source>
             <extracomment>Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts.</extracomment>
             <translation>调优至少需要 {fewest} 个不同的提示词，但只有 {count} 个。请添加更多。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuned_already</source>
             <extracomment>The loaded drafter is tuned. Load it without its adapter, then tune it again.</extracomment>
             <translation>载入的草稿模型已经调优过。请在不使用调优结果的情况下载入，然后重新调优。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_measures</source>
             <extracomment>Measuring</extracomment>
             <translation>正在测量</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_replies</source>
             <extracomment>Generating reply {number} of {total}</extracomment>
             <translation>正在生成第 {number} 个回复（共 {total} 个）</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/training/tune.py" />
+            <location filename="../../mlx_engine/tuning/tuner.py" />
             <source>tuning_step</source>
             <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
             <translation>训练中，第 {step} 步（共 {steps} 步），损失 {loss:.2f}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>measured</source>
-            <extracomment>Measured</extracomment>
-            <translation>已测量</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>measuring_at_depth</source>
-            <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation>正在测量 {depth:,} 个词元处</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>no_memory_to_calibrate</source>
-            <extracomment>There isn't enough memory to calibrate. Quit other apps, or load a smaller model.</extracomment>
-            <translation>内存不足，无法校准。请退出其他 App 或载入更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/calibration.py" />
-            <source>nothing_to_calibrate</source>
-            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
-            <translation>没有可校准的内容：此模型对没有草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>checking_kernels</source>
-            <extracomment>Checking the kernels</extracomment>
-            <translation>正在检查内核</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>kernels_not_exact</source>
-            <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
-            <translation>不精确：使用内核时，DFlash 与普通解码的差异超出了舍入允许的范围</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_kernels_to_try</source>
-            <extracomment>This pair has no kernels to test, because it has no drafter.</extracomment>
-            <translation>没有可测试的内容：此模型对没有草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_kernels_without_metal</source>
-            <extracomment>Kernels can't be tested: Metal isn't available on this machine.</extracomment>
-            <translation>无法测试内核：这台电脑没有 Metal。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_memory_to_try_kernels</source>
-            <extracomment>There isn't enough memory to test the kernels. Quit other apps, or load a smaller model.</extracomment>
-            <translation>内存不足，无法测试内核。请退出其他 App 或载入更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
-            <source>no_metal</source>
-            <extracomment>Metal isn't available on this machine</extracomment>
-            <translation>这台电脑没有 Metal</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>使用时失败：{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster</source>
-            <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation>每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_in_long</source>
-            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
-            <translation>在长上下文中每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_faster_in_short</source>
-            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
-            <translation>在短上下文中每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_gain_in_noise</source>
-            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
-            <translation>收益未超过测量误差（±{noise:.1%}）</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_called</source>
-            <extracomment>not used by this pair</extracomment>
-            <translation>此模型对不使用它</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_not_faster</source>
-            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_right</source>
-            <extracomment>correct on this machine</extracomment>
-            <translation>在这台 Mac 上结果正确</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_slower_plain_steps</source>
-            <extracomment>slows down plain decoding</extracomment>
-            <translation>会减慢普通解码</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_sums_by_block</source>
-            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
-            <translation>在 float32 下关闭：其求和依赖块中的其他行</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}：{why}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_verifies_only</source>
-            <extracomment>off in float32: plain steps don't use it, so their sums would differ</extracomment>
-            <translation>在 float32 下关闭：普通步骤不使用它，因此求和结果会不同</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>kernel_wrong</source>
-            <extracomment>wrong results on this machine: {detail}</extracomment>
-            <translation>在这台电脑上结果错误：{detail}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
-            <source>timing_kernels</source>
-            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>正在测量 {depth:,} 个词元时的内核用时</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_compute</source>
-            <extracomment>Measuring compute</extracomment>
-            <translation>正在测量计算能力</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_memory</source>
-            <extracomment>Measuring memory</extracomment>
-            <translation>正在测量内存</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>measuring_pair</source>
-            <extracomment>Measuring the models</extracomment>
-            <translation>正在测量模型</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/tuning/roofline.py" />
-            <source>no_memory_to_measure</source>
-            <extracomment>There isn't enough memory to measure. Quit other apps, or load a smaller model.</extracomment>
-            <translation>内存不足，无法测量。请退出其他 App 或载入更小的模型。</translation>
         </message>
     </context>
 </TS>
