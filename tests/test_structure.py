@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -209,6 +209,26 @@ def test_pins_satisfy_the_declared_dependencies() -> None:
         assert requirement.specifier.contains(pins[normalized(requirement.name)]), (
             f"the pin of {requirement.name} is outside its range"
         )
+
+
+def declared() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {normalized(Requirement(line).name) for line in project["dependencies"]}
+
+
+def test_imported_packages_are_declared_and_declared_ones_imported() -> None:
+    homes = {"AppKit": ["pyobjc-framework-Cocoa"], "Foundation": ["pyobjc-framework-Cocoa"], **packages_distributions()}
+    homes["mlx"] = ["mlx"]  # on Linux a second package, which mlx requires
+    names = {name.split(".")[0] for package in PACKAGES for path in sources(package) for _, name in imports(path)}
+    names -= PACKAGES.keys() | sys.stdlib_module_names
+    assert {normalized(home) for name in names for home in homes[name]} == declared()
+
+
+def test_architecture_has_a_reason_for_every_dependency() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = text.partition("## Which package is needed for what?")[2].partition("\n## ")[0]
+    rows = [name for cells in re.findall(r"^\| (.+?) \| ", table, re.MULTILINE) for name in re.findall(r"[\w.-]+", cells)]
+    assert {normalized(name) for name in rows} - {"package"} == declared()
 
 
 def test_installed_packages_match_the_pins() -> None:
