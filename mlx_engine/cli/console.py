@@ -8,8 +8,10 @@ import json
 import logging
 import os
 import sys
+import time
 import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 from mlx_engine.contract.visible import JSON_ESCAPES, visible
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
+LINE_EVERY = 30.0  # seconds between lines about progress, without a terminal
 
 
 _format_warning = warnings.formatwarning
@@ -46,6 +49,32 @@ def progress(text: str) -> None:
 
 def shows_progress() -> bool:
     return sys.stderr.isatty()
+
+
+class ProgressLine:
+    """Progress of long work: on a terminal a line that is replaced, elsewhere lines at intervals.
+
+    Args:
+        quiet: whether to leave a terminal alone, too.
+    """
+
+    def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self.is_live = shows_progress() and not quiet
+        self._clock, self._last = clock, clock()
+
+    def show(self, text: str) -> None:
+        """Show the current state. Without a terminal, only if nothing has been shown for a while."""
+        if self.is_live or self._clock() - self._last >= LINE_EVERY:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Show a message at once."""
+        self._last = self._clock()
+        progress(text) if self.is_live else note(text)
+
+    def end(self) -> None:
+        if self.is_live:
+            progress("")
 
 
 def print_json(value: Any) -> None:

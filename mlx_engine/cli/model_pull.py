@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.cli.console import note, print_json, progress, say, shows_progress
+from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.models.downloads.bandwidth import Throttle, download_limit
 from mlx_engine.models.downloads.download import Download, DownloadProgress, IncompatiblePair
@@ -28,7 +28,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
     kept = queue.find(pair)
     throttle = Throttle(1e6 * given.limit if given.limit else download_limit())
     made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, throttle)
-    show = _Display(pair, given.json)
+    show = _Display(pair, hub.endpoint, ProgressLine(given.json))
     stop, ended = threading.Event(), threading.Event()
 
     def work() -> tuple[Path, ...] | None:
@@ -40,7 +40,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
     queue.put(pair, state="waiting", reason=None)
     try:
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
-        result = in_background(work, stop)
+        result = in_background(work, stop, show.wait)
     except UserError as error:
         if kept is None and not made.started:
             queue.remove(pair)  # such as a misspelled name, with nothing to resume
@@ -75,10 +75,10 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
     return 0
 
 
-def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
+def in_background(work: Callable[[], Any], stop: threading.Event, tick: Callable[[], None] = lambda: None) -> Any:
     """Run `work` on its own thread, and return its result or raise its exception.
 
-    On Ctrl-C, set `stop`, wait briefly, and re-raise.
+    Calls `tick` several times a second meanwhile. On Ctrl-C, sets `stop`, waits briefly, and re-raises.
     """
     future: Future[Any] = Future()  # not `Thread.join`, which after an interrupt in Python 3.11 considers the thread ended
 
@@ -92,6 +92,7 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     try:
         while not future.done():
             wait([future], 0.1)  # with a timeout, because a signal received by another thread wakes no thread
+            tick()
         return future.result()
     except KeyboardInterrupt:
         stop.set()
@@ -105,38 +106,49 @@ def with_alternatives(error: UserError, known: Catalog, pair: Pair) -> UserError
 
 
 class _Display:
-    """A download's progress line on a terminal, or messages elsewhere.
+    """A download's progress: numbers and messages.
 
     Also saves the pins in the queue once they are known.
     """
 
-    def __init__(self, pair: Pair, quiet: bool) -> None:
-        self._pair, self._is_line = pair, shows_progress() and not quiet
+    def __init__(self, pair: Pair, endpoint: str, line: ProgressLine) -> None:
+        self._pair, self._line = pair, line
         self._pins: dict[str, str] = {}
         self._said = ""
+        self._state = f"Still waiting for {endpoint}…"  # until the sizes are known
 
     def __call__(self, download: DownloadProgress, queue: QueueFile, made: Download) -> None:
         if self._pins != made.pins:
             self._pins = dict(made.pins)
             queue.update(self._pair, pins=self._pins)
         status = str(download.status or "")
-        if not self._is_line or not download.total:
+        if download.total:
+            self._state = _numbers(download)
+        if self._line.is_live and download.total:
+            self._line.show(f"{self._state}  {status}")
+        else:
             self.say(status)
-            return
-        left = download.seconds_left
-        when = f", {_duration(left)} left" if left is not None and download.done < download.total else ""
-        speed = f"{download.bytes_per_s / 1e6:,.1f} MB/s"
-        progress(f"{download.done / download.total:4.0%} of {download.total / 1e9:,.2f} GB, {speed}{when}  {status}")
+
+    def wait(self) -> None:
+        """Show now and then that the download continues, where no line is replaced."""
+        if not self._line.is_live:
+            self._line.show(self._state)
 
     def say(self, text: str) -> None:
         """Show a message, unless it repeats the previous one."""
         if text and text != self._said:
-            progress(text) if self._is_line else note(text)
+            self._line.say(text)
         self._said = text
 
     def end(self) -> None:
-        if self._is_line:
-            progress("")
+        self._line.end()
+
+
+def _numbers(download: DownloadProgress) -> str:
+    left = download.seconds_left
+    when = f", {_duration(left)} left" if left is not None and download.done < download.total else ""
+    speed = f"{download.bytes_per_s / 1e6:,.1f} MB/s"
+    return f"{download.done / download.total:4.0%} of {download.total / 1e9:,.2f} GB, {speed}{when}"
 
 
 def _duration(seconds: float) -> str:

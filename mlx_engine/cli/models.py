@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.cli.console import note, print_json, progress, say, shows_progress
+from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
@@ -250,7 +250,11 @@ def _check(given: argparse.Namespace) -> int:
         repos = list(pair.repos)
     else:
         repos = sorted({one.repo for one in local_models(cache) if one.place == "hub cache"})
-    results = {repo: _faults(cache, repo) for repo in repos}
+    line, results = ProgressLine(given.json), dict[str, list[str]]()
+    for repo in repos:
+        line.show(f"Checking {repo}…")
+        results[repo] = _faults(cache, repo)
+    line.end()
     notes = {repo: [] if faults else _notes(cache, repo) for repo, faults in results.items()}
     if given.json:
         found = [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]
@@ -315,7 +319,11 @@ def _has_digest(blob: Path) -> bool:
 def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
     hub = Hub()
     named = [(entry.id, repo) for entry in known.entries for repo in entry.repos]
-    why_not = {repo: _why_missing(hub, repo) for repo in dict.fromkeys(repo for _, repo in named)}
+    line, why_not = ProgressLine(given.json), dict[str, str]()
+    for repo in dict.fromkeys(repo for _, repo in named):
+        line.show(f"Asking {hub.endpoint} about {repo}…")
+        why_not[repo] = _why_missing(hub, repo)
+    line.end()
     missing = [{"id": id, "repo": repo, "why": why_not[repo]} for id, repo in named if why_not[repo]]
     if given.json:
         print_json({"asked": len(why_not), "missing": missing, "complaints": list(map(str, known.problems))})
@@ -375,19 +383,17 @@ def _move(given: argparse.Namespace) -> int:
     """Move the model folder. Ctrl-C keeps the files copied so far."""
     folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty path is refused later
     made, before, stop = ModelMove(folder), model_folder(), threading.Event()
-    shown = shows_progress() and not given.json
+    shown = ProgressLine(given.json)
 
     def show(done: int, total: int) -> None:
-        if shown:
-            progress(f"{done / total if total else 1.0:4.0%} of {total / 1e9:,.2f} GB")
+        shown.show(f"{done / total if total else 1.0:4.0%} of {total / 1e9:,.2f} GB")
 
     try:
         in_background(lambda: made.run(stop, show), stop)
     except KeyboardInterrupt:
-        note(*([""] if shown else []), f"The models are still in {model_folder()}. Run the command again to resume.")
+        note(*([""] if shown.is_live else []), f"The models are still in {model_folder()}. Run the command again to resume.")
         raise
-    if shown:
-        progress("")
+    shown.end()
     now = model_folder()
     if given.json:
         print_json({"from": str(before), "to": str(now), "bytes": made.total, "notes": list(map(str, made.notes))})

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from mlx_engine.cli import model_pull
+from mlx_engine.cli import console, model_pull
 from mlx_engine.cli.main import main
 from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download import Download
@@ -157,6 +157,39 @@ class TestPull:
         QueueFile().put(Pair(target, drafter), state="paused")  # one that a window has is the window's
         assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
         assert [one.state for one in QueueFile().read()] == ["failed"]
+
+    @pytest.mark.parametrize("waits", ["listing", "download"])
+    def test_a_long_pull_without_a_terminal_shows_that_it_continues(
+        self, waits: str, pair: LocalHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The hub answers only after the second line has been printed."""
+        printed, written, listing = list[str](), console.note, Hub.listing
+
+        def note(*lines: str) -> None:
+            written(*lines)
+            printed.extend(line for line in lines if line.startswith("Still") or " GB, " in line)
+            if len(printed) == 2:
+                pair.allow(None)
+                answered.set()
+
+        def slow(self: Hub, *given: Any) -> Any:
+            assert answered.wait(60), "nothing was printed"
+            return listing(self, *given)
+
+        answered = threading.Event()
+        monkeypatch.setattr(console, "note", note)
+        monkeypatch.setattr(console, "LINE_EVERY", 0.0)
+        if waits == "listing":
+            monkeypatch.setattr(Hub, "listing", slow)
+        else:
+            pair.allow(300_000)
+        assert main(["models", "pull", *BOTH]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0] == f"Asking {pair.url} about owner/target + owner/drafter…"
+        if waits == "listing":
+            assert lines[1:3] == [f"Still waiting for {pair.url}…"] * 2
+        else:
+            assert any(re.fullmatch(r" *[0-9]+% of 0\.00 GB, [0-9.]+ MB/s(, .* left)?", line) for line in lines)
 
     @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("answers", [True, False])
