@@ -272,7 +272,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     app.until(lambda: bool(app.conductor.attachments.counts))
     (chip,) = composer.files.chips
     assert chip.open_button.text() == "notes.md" and chip.facts.text() == "25 bytes · 7 tokens"
-    assert "a.bin" in app.views.chat.notice_bars[-1] and composer.text == ""
+    assert "a.bin" in app.notices[-1] and composer.text == ""
     app.ask("What is the answer?")
     asked = app.engine.requests[0].messages[-1].content
     assert asked == "--- notes.md ---\n# Notes\nThe answer is 42.\n--- end of notes.md ---\n\nWhat is the answer?"
@@ -312,7 +312,7 @@ def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, fil
     app.conductor.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
-    assert "still being read" in app.views.chat.notice_bars[-1]
+    assert "still being read" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.conductor.attachments.reading)
     app.ask("What does it say?")
@@ -366,7 +366,7 @@ def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File,
     assert not attaching.reading and not composer.files.waiting.isVisible()
     app.ask("It holds up nothing here")
     release(app, gated)
-    assert attaching.files == [] and "bad.bin" in app.views.chat.notice_bars[-1]
+    assert attaching.files == [] and "bad.bin" in app.notices[-1]
     app.conductor.open_chat(first)
     app.until(lambda: app.conductor.chat.id == first)
     assert [one.name for one in attaching.files] == ["n.txt"] and composer.text == "About the file"
@@ -417,7 +417,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
     app.window.composer.files.leave_button.click()
     assert reading.result == "It takes too long." and not app.conductor.attachments.reading
     QApplication.processEvents()
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
 
 
 def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,7 +430,7 @@ def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, fi
         end()
         app.until(lambda: started[-1].returncode is not None)
         started.clear()
-    assert not app.views.chat.notice_bars
+    assert not app.notices
 
 
 # The whole app in a process of its own, with a recorded engine. It quits while a PDF is being read.

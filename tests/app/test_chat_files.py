@@ -23,13 +23,13 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
         "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON for later import (*.json)")
     )
     app.window.commands.export_all.trigger()
-    app.until(lambda: any("Exported 2 chats" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
     app.window.commands.import_chats.trigger()
-    app.until(lambda: "2 chats already there." in app.views.chat.notice_bars)
+    app.until(lambda: "2 chats already there." in app.notices)
     app.conductor.library.delete(list(app.conductor.library.entries))
     app.window.commands.import_chats.trigger()
-    app.until(lambda: any("Imported 2 chats" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
     app.window.commands.undo_delete.trigger()
     assert rows(app) == []
@@ -38,7 +38,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
     app.window.commands.import_chats.trigger()
-    app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
 
 
 @pytest.mark.parametrize(
@@ -133,5 +133,5 @@ def test_a_failed_import_is_reported_and_leaves_nothing(start: Start, tmp_path: 
     app.conductor.library.delete([one])
     app.slipstream.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
     app.conductor.library.import_file(tmp_path / "one.json")
-    app.until(lambda: any("Can't save the chats from" in notice for notice in app.views.chat.notice_bars))
-    assert not app.conductor.library.entries and "one.json" in app.views.chat.notice_bars[-1]
+    app.until(lambda: any("Can't save the chats from" in notice for notice in app.notices))
+    assert not app.conductor.library.entries and "one.json" in app.notices[-1]

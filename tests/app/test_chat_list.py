@@ -51,7 +51,7 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     chat_with(app, "Old")
     library, bar = app.conductor.library, app.window.sidebar.undo_bar
     library.export_chats(list(library.entries), tmp_path / "chats.json")
-    app.until(lambda: bool(app.views.chat.notice_bars))
+    app.until(lambda: bool(app.notices))
     library.delete(list(library.entries))
     assert bar.isVisible()
     library.import_file(tmp_path / "chats.json")

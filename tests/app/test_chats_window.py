@@ -173,7 +173,7 @@ def test_a_reply_continues_while_another_chat_is_open(start: Start) -> None:
     assert app.conductor.reply_job.chat.id == new and shown_text(app) == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
-    assert "is being generated in “New?”" in app.views.chat.notice_bars[-1] and app.window.composer.text == "Not now"
+    assert "is being generated in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Old."

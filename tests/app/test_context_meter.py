@@ -69,10 +69,7 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     app.until(lambda: not composer.button.isEnabled())
     assert composer.button.toolTip() == "The text doesn't fit: 130 tokens, 99 left"
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
-    assert (
-        app.views.chat.notice_bars[-1] == "The text doesn't fit: 130 tokens, 99 left. Shorten the message."
-        and not app.engine.requests
-    )
+    assert app.notices[-1] == "The text doesn't fit: 130 tokens, 99 left. Shorten the message." and not app.engine.requests
     app.type("y " * 150)
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # immediately, before it is counted
     assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()
@@ -81,7 +78,7 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     app.until(lambda: shown(app) == "The text doesn't fit: 150 tokens, 99 left")
     app.type("short")
     app.until(lambda: composer.button.isEnabled())
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
     app.ask("short")
     assert len(app.engine.requests) == 1 and composer.text == ""
 
@@ -96,7 +93,7 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     full = "This chat is full (100 tokens)"
     assert shown(app) == full == app.window.composer.button.toolTip()
     app.window.foot.send()
-    assert app.window.foot.full.isVisible() and app.views.chat.notice_bars == []  # it is said once, with ways to go on
+    assert app.window.foot.full.isVisible() and app.notices == []  # it is said once, with ways to go on
     app.conductor.edit(app.conductor.chat.turns[0])
     app.type("Hi")
     app.until(lambda: app.window.composer.button.isEnabled())
@@ -136,7 +133,7 @@ def test_a_refused_continuation_leaves_the_reply_as_it_was(start: Start) -> None
     app.ask("One two")
     app.reply.buttons.resume.click()
     app.until(lambda: not app.conductor.busy)
-    assert app.views.chat.notice_bars == ["The context is full."]
+    assert app.notices == ["The context is full."]
     assert "reached the limit of 20 tokens" in app.reply.stats.facts.text() and app.reply.error is None
     assert app.reply.turn.reply.answer == "Half" and app.reply.buttons.resume.isVisible()
 
@@ -235,11 +232,11 @@ def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_
     app.until(lambda: shown(app) == "big.txt doesn't fit: 308 tokens, 99 left")
     assert app.window.foot.context.label.property("look") == "danger" and not app.window.composer.button.isEnabled()
     qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
-    assert app.views.chat.notice_bars == ["big.txt doesn't fit: 308 tokens, 99 left. Remove it, or attach part of it."]
+    assert app.notices == ["big.txt doesn't fit: 308 tokens, 99 left. Remove it, or attach part of it."]
     (remove,) = app.window.foot.notices._actions
     assert remove.isVisible() and remove.text() == "Remove big.txt"
     remove.click()
-    assert [file.name for file in app.conductor.attachments.files] == ["small.txt"] and app.views.chat.notice_bars == []
+    assert [file.name for file in app.conductor.attachments.files] == ["small.txt"] and app.notices == []
     app.until(app.window.composer.button.isEnabled)
     qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
     app.until(lambda: len(app.engine.requests) == 1 and not app.conductor.busy)

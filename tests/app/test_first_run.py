@@ -218,7 +218,7 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     app = start(engine, loaded=False)
     app.slipstream.start()
     app.until(lambda: app.conductor.loader.progress is None)
-    app.until(lambda: app.views.chat.notice_bars == ["Can't find the folder /models/target."])
+    app.until(lambda: app.notices == ["Can't find the folder /models/target."])
     texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
     assert texts.count("Choose Another…") == texts.count("Use Demo") == 1
     assert not {"Try Again", "Load Again"} & set(texts)
@@ -227,7 +227,7 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     engine.load_error = None
     press(app, "Use Demo")
     app.until(lambda: app.conductor.loader.pair is not None)
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
 
 
 def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(start: Start, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(start: Start, tmp_p
     settings.setValue("drafter", str(chosen.drafter))
     settings.sync()
     app = start(ScriptedEngine(load_error=refuse("Can't find the folder.")))
-    assert app.views.chat.notice_bars == ["Can't find the folder."] and app.conductor.loader.pair is None
+    assert app.notices == ["Can't find the folder."] and app.conductor.loader.pair is None
     app.window._save_state()
     settings.sync()
     assert last_pair(settings) == chosen

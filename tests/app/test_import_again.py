@@ -218,9 +218,9 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     data = [conversation(number, f"Question {number}", "Answer") for number in range(3)]
     file = write(tmp_path / "conversations.json", data)
     library.import_file(file)
-    app.until(lambda: app.views.chat.notice_bars == ["Imported 3 chats."])
+    app.until(lambda: app.notices == ["Imported 3 chats."])
     library.import_file(file)
-    app.until(lambda: app.views.chat.notice_bars == ["3 chats already there."])
+    app.until(lambda: app.notices == ["3 chats already there."])
     assert len(library.entries) == 3
     (one,) = [entry.id for entry in library.entries.values() if entry.title == "Chat 1"]
     app.conductor.open_chat(one)
@@ -229,11 +229,11 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     data[1] = conversation(1, "Question 1", "Answer", "Theirs", "Reply")
     data[2] = conversation(2, "Question 2", "Answer", "Later", "Reply")
     library.import_file(write(file, [*data, conversation(9, "New")]))
-    app.until(lambda: app.views.chat.notice_bars == ["Imported 1 chat. 3 chats already there. New messages in 2 chats."])
+    app.until(lambda: app.notices == ["Imported 1 chat. 3 chats already there. New messages in 2 chats."])
     assert texts(app)[-1][0] == "My own" and len(library.entries) == 4
     (add,) = [one for one in bar._actions if one.text() == "Add Messages"]
     add.click()
-    app.until(lambda: app.views.chat.notice_bars == ["Added the new messages to 2 chats."])
+    app.until(lambda: app.notices == ["Added the new messages to 2 chats."])
     assert [prompt for prompt, _ in texts(app)] == ["Question 1", "My own"]
     assert app.conductor.chat.turns[1].asked.place == (1, 2), "the file's messages are a version"
     (two,) = [entry.id for entry in library.entries.values() if entry.title == "Chat 2"]
@@ -241,7 +241,7 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     app.until(lambda: app.conductor.chat.id == two)
     assert [prompt for prompt, _ in texts(app)] == ["Question 2", "Later"]
     library.import_file(file)
-    app.until(lambda: app.views.chat.notice_bars == ["4 chats already there."])
+    app.until(lambda: app.notices == ["4 chats already there."])
 
 
 def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path
     file = write(tmp_path / "conversations.json", [conversation(number, f"Question {number}") for number in range(60)])
     for act in ("Show", "Undo"):
         library.import_file(file)
-        app.until(lambda: "Imported 60 chats." in app.views.chat.notice_bars)
+        app.until(lambda: "Imported 60 chats." in app.notices)
         assert app.window.sidebar.undo_bar.isHidden(), "it is said once"
         (made,) = [one for one in bar._actions if one.text() == act]
         made.click()

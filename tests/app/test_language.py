@@ -300,7 +300,7 @@ def test_notices_are_joined_as_in_chinese(
     app.engine.load_error = refuse("无法载入。")
     app.conductor.use(LoadPair(Path("/somewhere")))
     app.until(lambda: app.conductor.loader.progress is None)
-    assert app.views.chat.notice_bars[-1] == "无法载入。" + tr("No models are loaded.")
+    assert app.notices[-1] == "无法载入。" + tr("No models are loaded.")
     (tmp_path / FILE).write_text("Not a database")
     opened = open_store(tmp_path)
     opened.store.close()

@@ -138,6 +138,6 @@ def test_a_restart_does_not_cut_off_a_reply(start: Start) -> None:
     app.until(lambda: app.conductor.busy)
     app.window.preferences.restart_requested.emit()
     assert app.window.isVisible() and not app.slipstream.restarting
-    assert any("A reply is being generated" in notice for notice in app.views.chat.notice_bars)
+    assert any("A reply is being generated" in notice for notice in app.notices)
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)

@@ -15,12 +15,12 @@ def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
     library = app.conductor.library
     one = chat_with(app, "One")
     library.export_chats([one], tmp_path / "one.json")
-    app.until(lambda: len(app.views.chat.notice_bars) == 1)
+    app.until(lambda: len(app.notices) == 1)
     for _ in range(6):
         library.delete(list(library.entries))
         library.import_file(tmp_path / "one.json")
         app.until(lambda: len(library.entries) == 1)
-    assert [text for text in app.views.chat.notice_bars if "Imported" in text] == ["Imported 1 chat."]
+    assert [text for text in app.notices if "Imported" in text] == ["Imported 1 chat."]
 
 
 def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
@@ -29,12 +29,12 @@ def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
     for text in ("First.", "Second.", "First."):
         app.conductor.notify(text)
     app.conductor.notify(Notice("Third.", "error"))
-    assert app.views.chat.notice_bars == ["Second.", "First.", "Third."] and bar.label.text() == "Third."
+    assert app.notices == ["Second.", "First.", "Third."] and bar.label.text() == "Third."
     bar.close_button.click()
     assert bar.label.text() == "First." and bar.isVisible()
     bar.close_button.click()
     bar.close_button.click()
-    assert not bar.isVisible() and app.views.chat.notice_bars == []
+    assert not bar.isVisible() and app.notices == []
 
 
 def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Start) -> None:
@@ -43,13 +43,13 @@ def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Sta
     app.window.composer.field.submitted.emit()
     app.conductor.notify(Notice("Disk problem.", "error"))
     app.conductor.notify("Exported.")
-    assert app.views.chat.notice_bars == ["Write a message first.", "Disk problem.", "Exported."]
+    assert app.notices == ["Write a message first.", "Disk problem.", "Exported."]
     assert [item.kind for item in app.window.transcript.column.items] == ["prompt", "reply"]
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
-    assert app.views.chat.notice_bars == ["Disk problem."]
+    assert app.notices == ["Disk problem."]
     app.ask("More")
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
 
 
 def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
@@ -68,8 +68,8 @@ def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
         app.conductor.notify(notice)
     assert bar._timer.isActive()
     bar._timer.timeout.emit()
-    assert app.views.chat.notice_bars == [notice.text for notice in lasting] and not bar._timer.isActive()
+    assert app.notices == [notice.text for notice in lasting] and not bar._timer.isActive()
     (add,) = bar._actions
     assert add.text() == "Add" and add.isVisible()
     add.click()
-    assert done == ["added"] and app.views.chat.notice_bars == [notice.text for notice in lasting[:-1]]
+    assert done == ["added"] and app.notices == [notice.text for notice in lasting[:-1]]

@@ -92,7 +92,7 @@ def test_a_servers_names_are_shown_in_one_short_line(start: Start) -> None:
 def test_a_failed_connection_leaves_the_pair_loaded(start: Start) -> None:
     app = start()
     with connected(app, {MODELS: recorded("vllm_dflash/v1_models_nokey")}):
-        assert app.views.chat.notice_bars[-1].endswith("Enter the correct key for this connection. Demo pair is still loaded.")
+        assert app.notices[-1].endswith("Enter the correct key for this connection. Demo pair is still loaded.")
         app.ask("Hello")
     assert len(app.engine.requests) == 1
 
@@ -103,7 +103,7 @@ def test_a_failed_load_leaves_the_server_in_use(start: Start) -> None:
         app.engine.load_error = ValueError("broken")
         app.conductor.use()
         app.until(lambda: not app.conductor.loader.running)
-        assert app.views.chat.notice_bars[-1].endswith("Office · demo is still loaded.")
+        assert app.notices[-1].endswith("Office · demo is still loaded.")
         app.ask("Hello")
         assert replies_asked(replay) == 1
 
@@ -250,7 +250,7 @@ class TestPrivateChats:
             app.conductor.regenerate(turn)
             app.conductor.compare_turn(turn)
             SummaryJob(app.conductor, app.conductor).start()
-            assert app.views.chat.notice_bars == [refusal]
+            assert app.notices == [refusal]
             assert app.window.composer.text == "A secret"
             assert len(app.conductor.chat.turns) == 1
             assert replies_asked(replay) == 0
@@ -341,7 +341,7 @@ def test_a_failure_keeps_the_text_and_has_one_message(start: Start, response: Re
         error = app.reply.error
         assert error is not None and error.label.text().count("127.0.0.1") == 1
         assert message in error.label.text() and "<" not in error.label.text() and "slipstream" not in error.label.text()
-        assert not app.views.chat.notice_bars
+        assert not app.notices
         assert app.reply.buttons is not None
         shown = [made.text() for made in app.reply.buttons._buttons if not made.isHidden()]
         assert "Regenerate" in shown
@@ -367,7 +367,7 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
         assert app.reply.buttons.resume.toolTip() == "This server can't continue a reply."
         app.conductor.resume(app.conductor.chat.turns[-1])
         app.until(lambda: not app.conductor.busy)
-        assert app.views.chat.notice_bars == ["This server can't continue a reply. Regenerate the reply instead."]
+        assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
         assert app.conductor.chat.turns[-1].reply.answer == kept
     app.conductor.use()
     app.until(lambda: app.window.commands.resume.isEnabled())

@@ -95,7 +95,7 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     app.conductor.stop()
     app.type("Not now")
     composer.button.click()
-    assert composer.text == "Not now" and "stop it there" in app.views.chat.notice_bars[-1]
+    assert composer.text == "Not now" and "stop it there" in app.notices[-1]
     app.conductor.library.rename(new, "Another name")
     assert "“Another name”" in bar.label.text()
     bar.button.click()
@@ -154,7 +154,7 @@ def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start:
     gate.set()
     app.until(lambda: bool(app.conductor.chat.turns) and not app.conductor.busy)
     assert app.conductor.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
-    assert not app.window.foot.waiting.isVisible() and app.views.chat.notice_bars == []
+    assert not app.window.foot.waiting.isVisible() and app.notices == []
 
 
 @pytest.mark.parametrize("how", ["cancel", "fail", "leave"])

@@ -241,7 +241,7 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
     row = rows.describe(rows._rows[asking].index())
     assert row.trailing == "?" and not row.dotted  # one mark is enough
     app.send("Another question")
-    assert "needs your approval" in app.views.chat.notice_bars[-1]
+    assert "needs your approval" in app.notices[-1]
     app.window.foot.elsewhere.button.click()
     app.until(lambda: bool(cards(app)))
     choose(app, cards(app)[0], ONCE)

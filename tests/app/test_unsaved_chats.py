@@ -20,7 +20,7 @@ def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
     app = start(data=tmp_path / "data")
-    app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
     app.ask("Hi")
     assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
 
@@ -34,12 +34,7 @@ def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_pa
     before = (tmp_path / "data" / FILE).read_bytes()
     app = start(data=tmp_path / "data", data_writable=False, temporary=True)
     app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
-    app.until(
-        lambda: (
-            any("won't be saved" in notice for notice in app.views.chat.notice_bars)
-            and "Can't write" in app.views.chat.notice_bars[0]
-        )
-    )
+    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
     app.conductor.open_chat(one)
@@ -54,14 +49,14 @@ def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start,
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.until(lambda: bool(limits))
     app.ask("word " * 20_000)
-    app.until(lambda: any("Can't save your chats: the disk is full." in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("Can't save your chats: the disk is full." in notice for notice in app.notices))
     assert app.window.foot.notices.property("look") == "error"
     app.ask("And another " + "word " * 20_000)
     assert shown_text(app) == "Fine."
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.ask("Short")
-    app.until(lambda: any("being saved again" in notice for notice in app.views.chat.notice_bars))
-    assert not any("Can't save" in notice for notice in app.views.chat.notice_bars)
+    app.until(lambda: any("being saved again" in notice for notice in app.notices))
+    assert not any("Can't save" in notice for notice in app.notices)
     found: list[int] = []
     app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
     app.until(lambda: found == [3])
@@ -95,7 +90,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     app.conductor.open_chat(first)
     app.until(lambda: app.conductor.chat.id == first)
     app.conductor.library.export_chats([third], tmp_path / "rescued.md")  # to another disk, say
-    app.until(lambda: any("Exported" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("Exported" in notice for notice in app.notices))
     assert "Too late" in (tmp_path / "rescued.md").read_text()
 
     asked: list[str] = []

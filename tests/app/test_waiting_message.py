@@ -30,7 +30,7 @@ def test_a_message_waits_behind_an_approval_card(start: Start, qtbot: QtBot, num
     card, bar = ask_for_call(app), app.window.foot.waiting
     press_return(app, qtbot, "And twice that?")
     assert bar.isVisible() and bar.label.text() == f"{WAITS} A tool call needs your approval."
-    assert app.views.chat.notice_bars == [] and app.window.composer.text == "And twice that?"
+    assert app.notices == [] and app.window.composer.text == "And twice that?"
     assert app.conductor.reply_job.waiting, "Return allows nothing"
     assert "Counting" not in app.window.foot.context.label.text(), "it is counted when the reply has ended"
     choose(app, card, number)
@@ -45,7 +45,7 @@ def test_a_waiting_message_is_sent_when_the_reply_ends(start: Start, qtbot: QtBo
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))
     app.send("One")
     press_return(app, qtbot, "Two")
-    assert app.window.foot.waiting.label.text() == WAITS and app.views.chat.notice_bars == []
+    assert app.window.foot.waiting.label.text() == WAITS and app.notices == []
     gate.set()
     app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
     assert last_prompts(app) == ["One", "Two"] and app.window.composer.text == ""

@@ -119,7 +119,7 @@ def test_an_empty_prompt_shows_one_notice(start: Start) -> None:
     app = start()
     for _ in range(3):
         app.send("  \n ")
-    assert app.views.chat.notice_bars == ["Write a message first."]
+    assert app.notices == ["Write a message first."]
     assert app.engine.requests == []
 
 
@@ -222,11 +222,11 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
     app.window.composer.field.submitted.emit()
-    assert "is being generated in “A story”" in app.views.chat.notice_bars[-1]
+    assert "is being generated in “A story”" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert story.turns[-1].reply.answer == "Once upon a time"
-    app.until(lambda: app.views.chat.notice_bars == [])  # it is outdated
+    app.until(lambda: app.notices == [])  # it is outdated
     app.ask("Fresh")
     assert [message.content for message in app.engine.requests[-1].messages] == ["Fresh"]
 
@@ -245,14 +245,14 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
 def test_a_failed_load_is_reported_and_the_demo_can_be_used(start: Start, sentence: str) -> None:
     engine = ScriptedEngine(load_error=refuse(sentence))
     app = start(engine)
-    assert app.views.chat.notice_bars == [sentence]
+    assert app.notices == [sentence]
     assert app.window.top_bar.name.text() == "No models loaded"
     app.send("Hello?")
     assert app.window.composer.text == "Hello?"
     engine.load_error = None
     press(app, "Use Demo")
     app.until(lambda: app.conductor.loader.pair is not None)
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
     app.window.composer.button.click()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Fine."
@@ -295,9 +295,9 @@ def test_an_engine_bug_is_reported_and_the_chat_continues(start: Start) -> None:
 
 def test_a_startup_problem_is_reported_once(start: Start) -> None:
     app = start(temporary=True)
-    assert len(app.views.chat.notice_bars) == 1 and "Can't write to your home folder" in app.views.chat.notice_bars[0]
+    assert len(app.notices) == 1 and "Can't write to your home folder" in app.notices[0]
     app.ask("Hi")
-    assert app.views.chat.notice_bars == []
+    assert app.notices == []
 
 
 # The switches
@@ -335,7 +335,7 @@ def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> N
     assert not app.window.top_bar.dflash.isChecked()
     assert not app.window.top_bar.dflash.isEnabled()
     assert "no drafter was given" in app.window.top_bar.dflash.toolTip()
-    assert any("no drafter was given" in notice for notice in app.views.chat.notice_bars)
+    assert any("no drafter was given" in notice for notice in app.notices)
     app.ask("Hi")
     assert app.engine.requests[0].mode == "plain"
     assert not app.window.commands.compare.isEnabled()

@@ -334,7 +334,7 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places:
 def test_a_drafter_that_auto_skips_is_named_once(start: Start, why_plain: EngineText | None) -> None:
     why = EngineText("", "The drafter X isn't used: It is damaged.")
     app = start(ScriptedEngine(pair=replace(PAIR, why_plain=why_plain, why_not_fastest=why)))
-    assert app.views.chat.notice_bars == ["The drafter X isn't used: It is damaged."]
+    assert app.notices == ["The drafter X isn't used: It is damaged."]
 
 
 def test_auto_is_kept_for_the_next_start(start: Start, places: Places, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> N
     first = reply_views(app.window.transcript)[0]
     app.send("Two")
     first.buttons.compare.click()
-    assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.views.chat.notice_bars[-1]
+    assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)
 
@@ -208,7 +208,7 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app.window.top_bar.compare.click()
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.send("Now?")
-    assert app.window.composer.text == "Now?" and "comparison is running" in app.views.chat.notice_bars[-1]
+    assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.conductor.busy)
 

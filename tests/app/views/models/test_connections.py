@@ -88,7 +88,7 @@ def reply_of(app: Running, form: ConnectionForm) -> dict[str, str]:
 
 
 def notices(app: Running) -> str:
-    return "\n".join(app.views.chat.notice_bars)
+    return "\n".join(app.notices)
 
 
 def test_add_test_use_edit_and_delete(
@@ -429,7 +429,7 @@ def test_a_connection_that_is_gone_opens_the_last_pair(start: Start, tmp_path: P
 def test_a_file_that_cannot_be_used_is_reported_once_and_kept(start: Start, content: str, tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text(content)
     app = start(data=tmp_path)
-    assert len(app.views.chat.notice_bars) == 1 and ("was damaged" in notices(app) or "newer version" in notices(app))
+    assert len(app.notices) == 1 and ("was damaged" in notices(app) or "newer version" in notices(app))
     opened(app)
     app.window.picker.connections.put(SavedConnection("Lab", RemoteConnection("http://localhost")))
     assert [saved.name for saved in app.window.picker.connections.saved] == ["Lab"]

@@ -108,7 +108,7 @@ def test_downloads_of_another_program_are_shown(start: Start, hub: LocalHub) -> 
 def test_a_download_of_an_earlier_run_continues(start: Start, hub: LocalHub) -> None:
     QueueFile().put(PAIR)
     app = start()
-    app.until(lambda: any("has been downloaded" in notice for notice in app.views.chat.notice_bars))
+    app.until(lambda: any("has been downloaded" in notice for notice in app.notices))
     opened(app)
     look_at(app, "zebra-1b")
     assert state(app) == "ready"

@@ -396,10 +396,7 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start,
 
     app.conductor.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.conductor.loader.progress is None)
-    assert (
-        app.conductor.loader.pair is not None
-        and app.views.chat.notice_bars[-1] == "The drafter does not fit. Demo pair is still loaded."
-    )
+    assert app.conductor.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
 def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(start: Start) -> None:
@@ -410,7 +407,7 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     engine.load_error = refuse("The target is damaged.")
     app.conductor.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is None and app.views.chat.notice_bars[-1] == "The target is damaged. No models are loaded."
+    assert app.conductor.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded."
     engine.load_error = None
     app.conductor.use()
     app.until(lambda: app.conductor.loader.pair is not None)
@@ -420,7 +417,7 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     app.conductor.loader.cancel()
     engine.load_gate.set()
     app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is None or "cancelled" not in app.views.chat.notice_bars[-1]
+    assert app.conductor.loader.pair is None or "cancelled" not in app.notices[-1]
 
 
 def test_large_text_fits_and_survives_a_change_of_appearance(start: Start) -> None:

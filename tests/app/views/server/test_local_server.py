@@ -73,9 +73,9 @@ def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
         app.until(lambda: not app.window.server.on)
     message = f"Port {port} is in use. Choose another port."
     assert page.error.isVisible() and page.error.label.text() == message and not page.switch.isChecked()
-    assert app.views.chat.notice_bars == [f"The local server is off. {message}"]
+    assert app.notices == [f"The local server is off. {message}"]
     app.window.preferences.server_port = 0
-    assert not page.error.isVisible() and app.views.chat.notice_bars == []
+    assert not page.error.isVisible() and app.notices == []
     page.switch.click()
     app.until(lambda: bool(app.window.server.url))
 
@@ -238,11 +238,11 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     app.until(lambda: server.programs == 1)
     app.conductor.compare()
     notice = "The comparison will start when replies to other programs finish."
-    assert app.views.chat.notice_bars == [notice]
+    assert app.notices == [notice]
     forever.set()
     app.until(lambda: not app.conductor.busy)
     asking.thread.join(120)
-    assert asking.response is not None and asking.response.status_code == 200 and notice not in app.views.chat.notice_bars
+    assert asking.response is not None and asking.response.status_code == 200 and notice not in app.notices
 
 
 def test_turning_it_off_ends_the_requests_in_progress(start: Start) -> None:

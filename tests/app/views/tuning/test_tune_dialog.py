@@ -334,7 +334,7 @@ def test_the_end_of_a_run_is_announced_if_the_window_is_closed(
         play(READ, last)
         app.slipstream.tuning.start()
         ended(app)
-        assert text in app.views.chat.notice_bars[-1]
+        assert text in app.notices[-1]
 
 
 def test_a_pair_that_was_reloaded_needs_no_reload(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
@@ -380,13 +380,13 @@ def test_a_run_paused_earlier_is_mentioned_once(start: Start, folders: tuple[Pat
     save_run_progress(folder, 0.25)
     app = start(data=tmp_path)
     app.conductor.use(LoadPair(*folders))
-    app.until(lambda: bool(app.views.chat.notice_bars))
-    assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.views.chat.notice_bars[0]
+    app.until(lambda: bool(app.notices))
+    assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.notices[0]
     app.window.foot.notices.clear()
     app.until(lambda: app.conductor.loader.progress is None)
     app.conductor.use(LoadPair(*folders))
     app.until(lambda: app.conductor.loader.progress is None)
-    assert dialog(app).main.text() == "Continue" and app.views.chat.notice_bars == []
+    assert dialog(app).main.text() == "Continue" and app.notices == []
 
 
 def test_critical_memory_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
