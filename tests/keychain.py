@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import keyring
 from keyring.backend import KeyringBackend
+
+from mlx_engine.contract import secrets
 
 
 class Keychain(KeyringBackend):
@@ -28,10 +31,11 @@ class Keychain(KeyringBackend):
 
 @contextmanager
 def keychain(backend: KeyringBackend | None = None) -> Iterator[None]:
-    """Use a keychain, by default one in memory."""
+    """Use a keychain, by default one in memory, as a process that has just started."""
     before = keyring.get_keyring()
     keyring.set_keyring(backend or Keychain())
     try:
-        yield
+        with patch.dict(secrets._unsaved, clear=True):
+            yield
     finally:
         keyring.set_keyring(before)

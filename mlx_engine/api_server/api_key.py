@@ -1,6 +1,8 @@
 """The server's API key, in the system's keychain."""
 
-import secrets
+from secrets import token_urlsafe
+
+from mlx_engine.contract.secrets import all_saved, save, saved
 
 _SERVICE, _ACCOUNT = "Slipstream", "local API server"
 
@@ -10,23 +12,11 @@ def stored_key() -> tuple[str, bool]:
 
     The key is created on first use.
     """
-    try:
-        import keyring  # slow to import
-
-        if stored := keyring.get_password(_SERVICE, _ACCOUNT):
-            return stored, True
-    except Exception:  # backends raise any type
-        pass
-    return new_key()
+    key = saved(_SERVICE, _ACCOUNT)
+    return (key, all_saved({_ACCOUNT})) if key else new_key()
 
 
 def new_key() -> tuple[str, bool]:
     """Replace the stored API key. Returns the same as `stored_key`."""
-    key = f"sk-slipstream-{secrets.token_urlsafe(24)}"
-    try:
-        import keyring
-
-        keyring.set_password(_SERVICE, _ACCOUNT, key)
-        return key, keyring.get_password(_SERVICE, _ACCOUNT) == key
-    except Exception:
-        return key, False
+    key = f"sk-slipstream-{token_urlsafe(24)}"
+    return key, save(_SERVICE, _ACCOUNT, key) is None

@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-import uuid
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -96,16 +96,32 @@ def damaged_file(path: Path) -> DamagedFile:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Replace a file atomically."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    """Replace a JSON file atomically. Only the user can read it.
+
+    Raises:
+        UserError: the file can't be written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as stream:
-            json.dump(value, stream, ensure_ascii=False, indent=1)
+        replace_file(path, json.dumps(value, ensure_ascii=False, indent=1))
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file atomically. Only the user can read it.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # has mode 0600
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
-    except OSError as error:
+    except BaseException:
         with suppress(OSError):
-            temporary.unlink()
-        raise cannot_write(path, error) from None
+            os.unlink(temporary)
+        raise

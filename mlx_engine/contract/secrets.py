@@ -10,12 +10,45 @@ SECRETS_NOT_SAVED = EngineText.of(
     "secrets_not_saved", "The system's keychain isn't available, so secrets are kept only until you quit."
 )
 _REFERENCE = "keychain:"
-_unsaved: dict[str, str] = {}  # secrets by reference, while there is no keychain
+_unsaved: dict[tuple[str, str], str] = {}  # secrets by service and name, while there is no keychain
 
 
-def is_reference(value: str) -> bool:
-    """Return whether a value refers to a secret in the keychain."""
-    return value.startswith(_REFERENCE)
+def save(service: str, name: str, secret: str) -> str | None:
+    """Store a secret. Return why the keychain doesn't have it, or None if it has.
+
+    Without a keychain, the secret lasts until the app quits.
+    """
+    _unsaved[service, name] = secret
+    try:
+        import keyring  # slow to import
+
+        keyring.set_password(service, name, secret)
+        if keyring.get_password(service, name) != secret:
+            return "not stored"
+    except Exception as error:  # backends raise any type
+        return type(error).__name__
+    del _unsaved[service, name]
+    return None
+
+
+def saved(service: str, name: str) -> str | None:
+    """Return a secret, or None if it is missing."""
+    if (service, name) in _unsaved:
+        return _unsaved[service, name]
+    with suppress(Exception):
+        import keyring
+
+        return keyring.get_password(service, name) or None
+    return None
+
+
+def delete(service: str, name: str) -> None:
+    """Delete a secret."""
+    _unsaved.pop((service, name), None)
+    with suppress(Exception):
+        import keyring
+
+        keyring.delete_password(service, name)
 
 
 def is_available() -> bool:
@@ -27,40 +60,29 @@ def is_available() -> bool:
     return False
 
 
-def store(service: str, value: str) -> str:
-    """Store a secret, and return its reference. Without a keychain, the secret lasts until the app quits."""
-    reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another secret
-    _unsaved[reference] = value
-    with suppress(Exception):  # backends raise any type
-        import keyring  # slow to import
+def is_reference(value: str) -> bool:
+    """Return whether a value refers to a secret in the keychain."""
+    return value.startswith(_REFERENCE)
 
-        keyring.set_password(service, reference, value)
-        if keyring.get_password(service, reference) == value:
-            del _unsaved[reference]
+
+def store(service: str, value: str) -> str:
+    """Store a secret, and return its reference."""
+    reference = _REFERENCE + secrets.token_hex(8)  # random, so that no file can name another secret
+    save(service, reference, value)
     return reference
 
 
 def reveal(service: str, value: str) -> str | None:
     """Return the secret that a reference stands for, or None if it is missing. Other values are returned as they are."""
-    if not is_reference(value) or value in _unsaved:
-        return _unsaved.get(value, value)
-    with suppress(Exception):
-        import keyring
-
-        return keyring.get_password(service, value)
-    return None
+    return saved(service, value) if is_reference(value) else value
 
 
 def forget(service: str, references: Iterable[str]) -> None:
-    """Delete secrets."""
+    """Delete the secrets of references."""
     for reference in references:
-        _unsaved.pop(reference, None)
-        with suppress(Exception):
-            import keyring
-
-            keyring.delete_password(service, reference)
+        delete(service, reference)
 
 
-def all_saved(references: Set[str]) -> bool:
-    """Return whether the keychain has all these secrets, rather than only this process."""
-    return references.isdisjoint(_unsaved)
+def all_saved(names: Set[str]) -> bool:
+    """Return whether the keychain has all secrets with these names, rather than only this process."""
+    return names.isdisjoint(name for _, name in _unsaved)

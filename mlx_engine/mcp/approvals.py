@@ -11,7 +11,7 @@ from typing import Literal
 import filelock
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.private_file import write_private
+from mlx_engine.contract.files import replace_file
 from mlx_engine.mcp.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Approvals:
                     entries = {}
                 yield entries
                 saved = [[server, tool, fingerprint] for (server, tool), fingerprint in sorted(entries.items())]
-                write_private(self._file, json.dumps({"version": _VERSION, "always": saved}, indent=1))
+                replace_file(self._file, json.dumps({"version": _VERSION, "always": saved}, indent=1))
         except (OSError, filelock.Timeout) as error:
             template = "Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again."
             reason = getattr(error, "strerror", None) or type(error).__name__

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.private_file import write_private
+from mlx_engine.contract.files import cannot_read, write_json
 from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
 Builtin = Literal["", "calculator", "files"]
@@ -117,11 +117,7 @@ def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | No
     _servers(content)  # refuses what couldn't be read again
     stored = [replace(config, env=_stored(config.env), headers=_stored(config.headers, all_secret=True)) for config in configs]
     content[key] = {config.name: _entry(config) for config in stored}
-    try:
-        write_private(file, json.dumps(content, indent=2))
-    except OSError as error:
-        template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
-        raise UserError("cannot_write", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+    write_json(file, content)
     new = _references(stored)
     forget(_SERVICE, old - new)
     return None if all_saved(new) else SECRETS_NOT_SAVED
@@ -184,8 +180,7 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        template = "Can't read “{path}” ({reason}). Check its permissions."
-        raise UserError("cannot_read", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+        raise cannot_read(file, error) from None
     return _parsed(data.decode("utf-8-sig", errors="replace"))
 
 

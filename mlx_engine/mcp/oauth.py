@@ -19,6 +19,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from pydantic import AnyUrl
 
+from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.transports import is_secure
 
@@ -29,7 +30,6 @@ _SERVICE = "Slipstream tools sign-in"
 _LOOPBACK = "127.0.0.1"
 _ANSWER = """HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n\
 <!doctype html><title>Slipstream</title><p style="font: 16px system-ui; margin: 3em">{text}</p>"""
-_unsaved: dict[str, str] = {}  # credentials by address, while there is no keychain
 
 
 class SignInNeeded(Exception):
@@ -44,13 +44,13 @@ class _Credentials:
         self.values: dict[str, Any] = {}
 
     async def load(self) -> None:
-        stored = await asyncio.to_thread(_stored, self.url)
+        stored = await asyncio.to_thread(secrets.saved, _SERVICE, self.url)
         with suppress(ValueError):
             self.values = json.loads(stored or "{}")
 
     async def _save(self, **values: Any) -> None:
         self.values |= values
-        await asyncio.to_thread(_store, self.url, json.dumps(self.values))
+        await asyncio.to_thread(secrets.save, _SERVICE, self.url, json.dumps(self.values))
 
     async def get_tokens(self) -> OAuthToken | None:
         return OAuthToken.model_validate(self.values["tokens"]) if "tokens" in self.values else None
@@ -152,27 +152,4 @@ async def _refuse(page: str) -> None:
 
 def forget(url: str) -> None:
     """Forget the credentials of an address."""
-    _unsaved.pop(url, None)
-    with suppress(Exception):  # backends raise any type
-        import keyring  # slow to import
-
-        keyring.delete_password(_SERVICE, url)
-
-
-def _stored(url: str) -> str | None:
-    try:
-        import keyring
-
-        return _unsaved.get(url) or keyring.get_password(_SERVICE, url)
-    except Exception:
-        return _unsaved.get(url)
-
-
-def _store(url: str, text: str) -> None:
-    try:
-        import keyring
-
-        keyring.set_password(_SERVICE, url, text)
-        _unsaved.pop(url, None)
-    except Exception:
-        _unsaved[url] = text
+    secrets.delete(_SERVICE, url)

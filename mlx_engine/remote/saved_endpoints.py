@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.private_file import write_private
+from mlx_engine.contract.files import cannot_read, cannot_write, write_json
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
@@ -39,8 +39,7 @@ def read_connections(file: Path) -> tuple[SavedConnection, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        template = "Can't read “{path}” ({reason}). Check its permissions."
-        raise UserError("cannot_read", template, path=str(file), reason=error.strerror or type(error).__name__) from None
+        raise cannot_read(file, error) from None
     try:
         return _parsed(data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -61,10 +60,7 @@ def write_connections(file: Path, connections: Sequence[SavedConnection]) -> Eng
     old = _references(read_connections(file))
     stored = [SavedConnection(saved.name, _with(saved.connection, _stored)) for saved in connections]
     content = {"version": _VERSION, "connections": [_entry(saved) for saved in stored]}
-    try:
-        write_private(file, json.dumps(content, indent=2))
-    except OSError as error:
-        raise _unwritable(file, error) from None
+    write_json(file, content)
     new = _references(stored)
     forget(_SERVICE, old - new)
     return None if all_saved(new) else SECRETS_NOT_SAVED
@@ -141,10 +137,5 @@ def _set_aside(file: Path) -> Path:
     try:
         file.rename(kept)
     except OSError as error:
-        raise _unwritable(file, error) from None
+        raise cannot_write(file, error) from None
     return kept
-
-
-def _unwritable(file: Path, error: OSError) -> UserError:
-    template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
-    return UserError("cannot_write", template, path=str(file), reason=error.strerror or type(error).__name__)

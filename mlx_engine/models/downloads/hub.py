@@ -10,7 +10,6 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from huggingface_hub import constants, errors, get_hf_file_metadata, get_session
 from huggingface_hub.utils import hf_raise_for_status
 from huggingface_hub.utils import logging as hub_logging
 
+from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.models.files.checkpoint import LARGEST_CONFIG
@@ -378,12 +378,7 @@ def _origin(url: str) -> tuple[Any, ...]:
 
 def stored_token(endpoint: str) -> str | None:
     """Return a hub's token from the keychain, or None."""
-    try:
-        import keyring  # slow to import, and needed only for repos that require a token
-
-        return keyring.get_password(_SERVICE, _host(endpoint)) or None
-    except Exception:  # backends raise any type; the user needs to see the hub's refusal instead
-        return None
+    return secrets.saved(_SERVICE, _host(endpoint))
 
 
 def store_token(endpoint: str, token: str) -> str:
@@ -399,13 +394,10 @@ def store_token(endpoint: str, token: str) -> str:
             template = "{endpoint} rejected this access token. Create a new one at {endpoint}/settings/tokens."
             raise UserError("unknown_token", template, endpoint=endpoint) from None
         raise explain(error, "", endpoint, True) from None
-    import keyring
-
-    try:
-        keyring.set_password(_SERVICE, _host(endpoint), token)
-    except Exception as error:
+    if (reason := secrets.save(_SERVICE, _host(endpoint), token)) is not None:
+        secrets.delete(_SERVICE, _host(endpoint))
         template = "Can't store the token in the keychain ({reason}). Run “hf auth login”, or set HF_TOKEN."
-        raise UserError("no_keychain", template, reason=type(error).__name__) from None
+        raise UserError("no_keychain", template, reason=reason)
     return account
 
 
@@ -424,10 +416,7 @@ def delete_token(endpoint: str) -> bool:
     """Remove a hub's token from the keychain, and return whether one was removed."""
     if stored_token(endpoint) is None:
         return False
-    import keyring
-
-    with suppress(Exception):
-        keyring.delete_password(_SERVICE, _host(endpoint))
+    secrets.delete(_SERVICE, _host(endpoint))
     return stored_token(endpoint) is None
 
 

@@ -9,7 +9,7 @@ import httpx2
 import keyring
 import pytest
 
-from mlx_engine.mcp import oauth
+from mlx_engine.contract import secrets
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import is_secure
@@ -167,9 +167,9 @@ def test_signing_in_calling_renewing_and_signing_out(guarded: tuple[WebTools, Si
     servers.close()
 
     # The token has expired
-    stored = oauth._stored(web.url)
+    stored = secrets.saved("Slipstream tools sign-in", web.url)
     assert stored is not None and next(iter(sign_in.tokens)) in stored
-    oauth._store(web.url, stored.replace('"expires": ', '"expires": -'))
+    secrets.save("Slipstream tools sign-in", web.url, stored.replace('"expires": ', '"expires": -'))
     sign_in.tokens.clear()
     servers = RunningServers(ServerConfig("web", url=web.url))
     assert servers.ask(servers.tool("echo", "web"), '{"text": "renewed"}').text == "renewed"
