@@ -91,6 +91,8 @@ class Foot(QWidget):
         """Send the message, or wait for the chat's reply, the models, or the token count."""
         conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
         has_message = bool(composer.text.strip() or conductor.attachments.files)
+        if self._delayed is not None and not has_message:
+            return  # the bar says what the reply waits for
         note, after = "", None
         if has_message and conductor.replying_here and not conductor.attachments.reading:
             after = conductor.reply_job.turn
@@ -137,11 +139,7 @@ class Foot(QWidget):
     def send_with_calculator(self, prompt: str) -> None:
         """Turn on the calculator for this chat, and send an example."""
         self.tools.turn_on_for_example("calculator")
-        if self.composer.text.strip() or self._conductor.attachments.files:
-            self._conductor.send(prompt)  # leaves the draft alone
-        else:
-            self.composer.field.setPlainText(prompt)
-            self.send()
+        self._conductor.send(prompt)  # leaves the draft alone
 
     @Slot()
     def _clear_notices(self) -> None:

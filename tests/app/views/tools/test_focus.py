@@ -52,6 +52,24 @@ def test_every_example_leaves_the_focus_in_the_composer(start: Start, servers: t
             app.type("")
 
 
+def test_keys_typed_while_an_example_waits_for_its_tools_stay_in_the_composer(
+    start: Start, servers: type[FakeServers], qtbot: QtBot
+) -> None:
+    servers.slow = True
+    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+    activate(app, qtbot)
+    calculation, composer, bar = app.window.transcript.welcome.calculation, app.window.composer, app.window.foot.waiting
+    click(qtbot, calculation)
+    assert app.window.focusWidget() is composer.field and bar.isVisible()
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    assert bar.isVisible() and app.notices == [], "Return without a message changes nothing"
+    qtbot.keyClicks(composer.field, "abc")
+    servers.made[0].finish("Calculator")
+    app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
+    assert [turn.prompt for turn in app.conductor.chat.turns] == [calculation.prompt]
+    assert composer.text == "abc" and not bar.isVisible()
+
+
 def test_an_example_chosen_with_the_keyboard_moves_the_focus_to_the_composer(
     start: Start, servers: type[FakeServers], qtbot: QtBot
 ) -> None:

@@ -161,7 +161,7 @@ def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, serv
     assert not welcome.calculation.isHidden()
     welcome.calculation.click()
     assert app.conductor.chat.settings.tool_servers == ("Calculator",)
-    assert foot.waiting.label.text() == "The message will be sent when the tools are ready."
+    assert foot.waiting.label.text() == "The reply will start when the tools are ready."
     servers.made[0].finish("Calculator")
     app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
     assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
