@@ -2,9 +2,11 @@
 
 import asyncio
 import errno
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -13,9 +15,15 @@ from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
 
+log = logging.getLogger(__name__)
+
 HEADERS_S = 10.0  # seconds for a client to send its next request's headers
 WRITE_S = 60.0  # seconds for a client to read what was sent
 MAX_CONNECTIONS = 128
+_WAITING = 128  # connections that the system keeps until they are accepted
+_ACCEPTED = 16  # connections per turn of the event loop: those over the limit stay open for a few turns
+_NO_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_REPORT_S = 60.0  # seconds between messages about connections that can't be accepted
 
 
 class TimedConnection(H11Protocol):
@@ -86,7 +94,7 @@ class Listener:
             raise UserError(
                 "cannot_listen", "Can't listen on “{host}”: {reason}. Choose another address.", host=host, reason=reason
             ) from None
-        self._socket.listen(128)
+        self._socket.listen(_WAITING)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
 
@@ -96,6 +104,7 @@ class Listener:
         Args:
             ready: called once requests are served.
         """
+        asyncio.get_running_loop().set_exception_handler(_Reporter())
         config = uvicorn.Config(
             api,
             http=TimedConnection,
@@ -107,6 +116,7 @@ class Listener:
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            backlog=_ACCEPTED,
             h11_max_incomplete_event_size=MAX_HEADER_BYTES,
             timeout_graceful_shutdown=0,
         )
@@ -115,11 +125,30 @@ class Listener:
         try:
             while not server.started and not running.done():
                 await asyncio.sleep(0.01)
+            self._socket.listen(_WAITING)  # uvicorn reduced it to its backlog
             ready()
             await stop.wait()
         finally:
             server.should_exit = True
             await running
+
+
+class _Reporter:
+    """An exception handler of event loops that says in one line that no connection can be accepted.
+
+    asyncio calls it for each attempt, and tries again after a second.
+    """
+
+    def __init__(self) -> None:
+        self._reported = float("-inf")
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and "socket" in context and error.errno in _NO_RESOURCES):
+            loop.default_exception_handler(context)
+        elif loop.time() - self._reported >= _REPORT_S:
+            self._reported = loop.time()
+            log.warning("Can't accept more connections: %s. The server tries again every second.", error.strerror)
 
 
 class _Server(uvicorn.Server):
