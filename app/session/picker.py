@@ -76,7 +76,6 @@ class Picker(QObject):
     def start(self) -> None:
         """Continue the downloads of an earlier run."""
         self._background.run(QueueFile().read, self.downloads.load)
-        self._background.run(is_available, lambda _: None)  # the first call imports much, and forms shouldn't wait for it
         self.storage.start()
 
     def close(self) -> None:
@@ -87,6 +86,10 @@ class Picker(QObject):
         self.downloads.close()
 
     # The list
+
+    def prepare_forms(self) -> None:
+        """Find the keychain, so that forms needn't wait for it. The first call imports much."""
+        self._background.run(is_available, lambda _: None)
 
     @Slot()
     def refresh(self) -> None:

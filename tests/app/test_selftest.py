@@ -48,7 +48,7 @@ def test_this_build_passes() -> None:
 def test_where_the_device_runs_beside_the_host_rounds_are_queued_and_layers_compiled() -> None:
     _, report, err = run(
         "--no-window",
-        queued="from mlx_engine import device; device.runs_beside_host = lambda: True",
+        queued="from mlx_engine.hardware import device; device.runs_beside_host = lambda: True",
         compiled="from mlx_engine.targets import target; target.runs_beside_host = lambda: True",
         count="from mlx_engine.targets.compiled import LayerFunction as F; seen = []; own = F.__call__",
         note="F.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",

@@ -100,6 +100,7 @@ class PickerDialog(QDialog):
         picker.downloaded.connect(self._say_downloaded)
         picker.changed.connect(self._refresh)
         picker.refresh()
+        picker.prepare_forms()
         theme.text_resized.connect(self._set_widths)
         self._set_widths()
         self.search.setFocus()

@@ -207,7 +207,6 @@ def filtered(**options):
     ("request_", "words"),
     [
         (GenerationRequest(), "no message to reply to"),
-        (question("   "), "empty"),
         (GenerationRequest(prompt_tokens=()), "empty"),
         (tokens(PROMPT, max_tokens=0), "token limit can't be 0"),
         (tokens(PROMPT, width=9), "from 1 to 8 with this drafter."),

@@ -231,7 +231,8 @@ def test_unloading_ends_the_process(tmp_path):
 @pytest.mark.parametrize("template", ["x", IN_C])
 def test_the_process_ends_with_the_engine_that_was_killed(template):
     """By the end of its input, or if it is busy, by its own alarm."""
-    code = "import sys\nfrom mlx_engine.formats.template_sandbox import renderer\nfrom mlx_engine import template_sandbox\n"
+    code = "import sys\nfrom mlx_engine.formats.template_sandbox import renderer\n"
+    code += "from mlx_engine.formats import template_sandbox\n"
     code += "template_sandbox.SECONDS = 0.5\nrenderer.render('x', {})\nprint(renderer._process.pid, flush=True)\n"
     code += "template_sandbox.SECONDS = 600\nrenderer.render(sys.argv[1], {})\nprint('idle', flush=True)\ninput()\n"
     engine = subprocess.Popen([sys.executable, "-c", code, template], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
