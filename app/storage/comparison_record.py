@@ -9,7 +9,7 @@ from typing import Any
 
 from app.storage.chat_tree import messages_before_prompt, new_id
 from app.storage.json_values import as_text, read_as
-from app.storage.wording import mode_names, tokens
+from app.storage.wording import mode_names, rounded_rate, tokens
 from app.text.language import figures, number, sentences, tr
 from mlx_engine.contract.events import Channel, CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling
@@ -111,6 +111,13 @@ class ComparisonRecord:
             engines=engines,
         )
 
+    @property
+    def shown_ratio(self) -> float | None:
+        """The ratio of the two speeds as they are shown."""
+        if self.ratio is None or not self.plain.rate or not self.dflash.rate:
+            return self.ratio
+        return ratio_of_shown(self.dflash.rate, self.plain.rate)
+
     def side(self, mode: Mode) -> ComparedMode:
         return self.plain if mode == "plain" else self.dflash
 
@@ -135,20 +142,27 @@ def _with_texts(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {**data, **{name: as_text(data.get(name)) for name in names}}
 
 
+def ratio_of_shown(fast: float, slow: float) -> float:
+    """Return the ratio of two positive speeds as they are shown, unless one is shown as zero."""
+    shown = rounded_rate(fast), rounded_rate(slow)
+    return shown[0] / shown[1] if all(shown) else fast / slow
+
+
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     """Return a comparison's headline and the sentences below it."""
-    if record.ratio is None:
+    shown = record.shown_ratio
+    if shown is None:
         headline = tr("The reply is too short to measure speed")
-    elif record.engines and not 0.95 < record.ratio < 1.05:
-        name, ratio = (record.engines[1], record.ratio) if record.ratio > 1 else (record.engines[0], 1 / record.ratio)
+    elif record.engines and not 0.95 < shown < 1.05:
+        name, ratio = (record.engines[1], shown) if shown > 1 else (record.engines[0], 1 / shown)
         headline = tr("{name} is {ratio}× as fast", name=name, ratio=number(ratio, 1))
-    elif record.ratio >= 1.05:
-        headline = tr("DFlash is {ratio}× as fast", ratio=number(record.ratio, 1))
-    elif record.ratio > 0.95:
+    elif shown >= 1.05:
+        headline = tr("DFlash is {ratio}× as fast", ratio=number(shown, 1))
+    elif shown > 0.95:
         headline = tr("Both are equally fast")
     else:
-        headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(record.ratio, 2))
-    if record.ratio is None:
+        headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(shown, 2))
+    if shown is None:
         return headline, _on_texts(record)
     return headline, sentences(_on_texts(record), how_speed_is_measured())
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from app.storage.chat_tree import messages_before_prompt, new_id
-from app.storage.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured
+from app.storage.comparison_record import ComparedMode, ComparisonRecord, how_speed_is_measured, ratio_of_shown
 from app.storage.json_values import as_text, read_as
 from app.storage.wording import mode_names
 from app.text.language import number, sentences, tr, translated
@@ -132,9 +132,9 @@ class DraftersRecord:
 
     @property
     def ratio(self) -> float | None:
-        """The fastest row's speed / the plain speed."""
+        """The fastest row's speed / the plain speed, as both are shown."""
         best, plain = self.fastest, self.rows[0].tok_s if self.rows else None
-        return best.tok_s / plain if best and best.tok_s and plain else None
+        return ratio_of_shown(best.tok_s, plain) if best and best.tok_s and plain else None
 
     @property
     def verdict(self) -> ComparisonVerdict:

@@ -49,7 +49,16 @@ def disk_fault(error: BaseException) -> str:
 
 def plain_rate(tok_s: float) -> str:
     """Format a decode speed without its unit, with one decimal if it is low."""
-    return number(tok_s, 0 if tok_s >= 20 else 1)
+    return number(rounded_rate(tok_s), _rate_digits(tok_s))
+
+
+def rounded_rate(tok_s: float) -> float:
+    """Return a decode speed as it is shown. Shown ratios are computed from it, so that readers get the same ratio."""
+    return round(tok_s, _rate_digits(tok_s))
+
+
+def _rate_digits(tok_s: float) -> int:
+    return 0 if tok_s >= 20 else 1
 
 
 def rate(tok_s: float) -> str:

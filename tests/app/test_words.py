@@ -1,5 +1,6 @@
 """Statistics in words: short, and none invented."""
 
+import re
 from dataclasses import fields, replace
 
 import pytest
@@ -12,6 +13,7 @@ from app.storage.comparison_record import ComparisonRecord, verdict_on
 from app.storage.records import details, node_from
 from app.storage.reply import LiveRate, Reply, joined
 from app.storage.settings import ChatSettings
+from app.text.language import number
 from mlx_engine.cli.generate import stats_line
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompareResult, Failed, Finished, PrefillProgress, Stats
@@ -192,6 +194,20 @@ def whole(mode: str) -> WholeReply:
 def compared(ratio: float, at: int | None, margin: float | None, verdict: str) -> ComparisonRecord:
     result = CompareResult(whole("plain"), whole("dflash"), ratio, at, margin, verdict)  # type: ignore[arg-type]
     return ComparisonRecord.of(result, {}, PAIR, "Hi", GenerationRequest())
+
+
+@given(st.floats(0.1, 900), st.floats(0.1, 900), st.booleans())
+def test_the_ratio_of_a_comparison_follows_from_the_speeds_shown(plain: float, dflash: float, with_a_server: bool) -> None:
+    record = compared(dflash / plain, None, None, "identical")
+    sides = (replace(side, tok_s=(speed,)) for side, speed in ((record.plain, plain), (record.dflash, dflash)))
+    record = replace(record, **dict(zip(("plain", "dflash"), sides, strict=True)), engines=("Here", "Server") * with_a_server)
+    speeds = [float(wording.plain_rate(speed)) for speed in (dflash, plain)]
+    headline = verdict_on(record)[0]
+    if found := re.search(r"([\d.,]+)×", headline):
+        computed = max(speeds) / min(speeds) if with_a_server else speeds[0] / speeds[1]
+        assert found[1] == number(computed, 2 if "slower" in headline else 1)
+    else:
+        assert headline == "Both are equally fast" and 0.95 < speeds[0] / speeds[1] < 1.05
 
 
 def test_a_comparison_has_a_headline_and_a_verdict() -> None:

@@ -85,8 +85,9 @@ class HistoryList(QWidget):
 
 def _summary(record: ComparisonRecord | DraftersRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
-    if isinstance(record, DraftersRecord) and record.ratio is not None and (best := record.fastest) is not None:
+    shown = record.ratio if isinstance(record, DraftersRecord) else record.shown_ratio
+    ratio = tr("Not measured") if shown is None else f"{number(shown, 1)}×"
+    if isinstance(record, DraftersRecord) and shown is not None and (best := record.fastest) is not None:
         ratio = f"{row_name(best, record.rows)} {ratio}"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -150,6 +150,9 @@ def test_repeats_alternate_and_show_medians_with_ranges(start: Start) -> None:
     assert dialog.record.repeats == 3
     assert (dialog.record.plain.rate, dialog.record.dflash.rate) == (110.0, 450.0)
     assert dialog.figures.cells["plain"][0].text() == "110  (100–130)"
+    app.until(lambda: dialog.history.list.count() == 1)
+    assert dialog.headline.text() == "DFlash is 4.1× as fast", "450 / 110"
+    assert dialog.history.list.item(0).text().startswith("4.1× · identical")
 
 
 def compared_with(app: Running, repeats: int) -> CompareDialog:
