@@ -24,6 +24,7 @@ from mlx_engine.contract.events import LoadProgress
 from mlx_engine.formats.template_sandbox import on_thread, renderer
 from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
+from mlx_engine.models.configs.per_layer import with_older_names
 from mlx_engine.models.configs.target_config import text_config
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.targets import model_arguments
@@ -239,11 +240,11 @@ def _dtype(model: nn.Module) -> mx.Dtype:
 
 
 def _load_config(folder: Path) -> dict:
-    """Load a config as mlx-lm does, but ignore a damaged generation_config.json."""
+    """Load a config as mlx-lm does, but ignore a damaged generation_config.json and add older names of fields."""
     try:
-        return _load_any_config(folder)
+        return with_older_names(_load_any_config(folder))
     except (ValueError, TypeError, AttributeError, RecursionError):
-        return mlx_lm.utils._decode_tagged_floats(read_config(folder))
+        return with_older_names(mlx_lm.utils._decode_tagged_floats(read_config(folder)))
 
 
 vars(mlx_lm.utils).update(infer_quant_config=_infer_quantization, load_config=_load_config)

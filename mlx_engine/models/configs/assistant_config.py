@@ -1,14 +1,13 @@
 """The config.json of a Gemma 4 assistant: that of its own layers, nested in one for the target."""
 
 from mlx_engine.models.configs.config_fields import ConfigFields, contradiction, missing, unexpected
+from mlx_engine.models.configs.per_layer import OLDER_NAMES, full_layers
 
 _BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance
 _ORDERED = ("num_centroids", "centroid_intermediate_top_k")
 _KINDS = ("sliding_attention", "full_attention")
 _MODEL_TYPES = ("gemma4_assistant", "gemma4_unified_assistant")  # the second one for the 12B, which has no vision tower
 _FULL_DIM = 512  # unless the config sets it
-# Names in newer configs, which list what differs per layer, and in older ones
-_PER_LAYER = {"head_dim": "global_head_dim", "num_key_value_heads": "num_global_key_value_heads"}
 
 
 def is_assistant(config: dict) -> bool:
@@ -25,7 +24,10 @@ def translated(config: dict) -> dict:
     text = config.get("text_config")
     text = text if isinstance(text, dict) else {}
     outer = ConfigFields({"config.json": config})
-    fields = ConfigFields({"text_config": text, "per_layer_config": _full_layers(text)})
+    if (full := full_layers(text)) is None:
+        expected = f"the same {', '.join(OLDER_NAMES)} of every layer with {_KINDS[1]}"
+        raise unexpected("per_layer_config", text["per_layer_config"], expected)
+    fields = ConfigFields({"text_config": text, "per_layer_config": full})
     outer.must_be("tie_word_embeddings", True)
     fields.must_be("hidden_activation", "gelu_pytorch_tanh")
     fields.must_be("use_bidirectional_attention", "vision")
@@ -66,15 +68,3 @@ def translated(config: dict) -> dict:
             "chosen": chosen,
         },
     }
-
-
-def _full_layers(text: dict) -> dict:
-    """Return what newer configs set for full-attention layers, by the older names."""
-    listed, types = text.get("per_layer_config"), text.get("layer_types")
-    if listed is None:
-        return {}
-    full = [str(layer) for layer, kind in enumerate(types) if kind == _KINDS[1]] if isinstance(types, list) else []
-    same = listed.get(full[0]) if isinstance(listed, dict) and full else None
-    if not isinstance(same, dict) or not same.keys() <= _PER_LAYER.keys() or listed != dict.fromkeys(full, same):
-        raise unexpected("per_layer_config", listed, f"the same {', '.join(_PER_LAYER)} of every layer with {_KINDS[1]}")
-    return {_PER_LAYER[name]: value for name, value in same.items()}

@@ -6,6 +6,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.families import FAMILIES, Family, family_of
+from mlx_engine.models.configs.per_layer import with_older_names
 
 # Quantization formats that mlx-lm reads besides its own (mlx_lm.utils.load_model, 0.32)
 _READABLE_FORMATS = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
@@ -19,6 +20,7 @@ _MIXERS |= dict.fromkeys(("*", "attention", "full_attention"), "full_attention")
 
 def text_config(config: dict) -> dict:
     """Return the config of the text model, which multimodal configs nest."""
+    config = with_older_names(config)
     inner = config.get("text_config")
     return {**config, **inner} if isinstance(inner, dict) else config
 
