@@ -237,7 +237,7 @@ def _attention(config: dict, states: list[LayerState], heads: int, context: int,
     mixing += _DECAYS * (whole(text, "mamba_num_heads") or 0) * min(rows, _SEGMENT)
     if not seen or (fused and size in _FUSED):
         return mixing, [], 0
-    copies = 2 if text_family(config).sinks else 1  # adding a column for the sinks copies the scores
+    copies = 3 if text_family(config).sinks else 1  # adding a column for the sinks and removing it copies the scores
     return mixing, [copies * heads * seen], seen * row + mask
 
 
