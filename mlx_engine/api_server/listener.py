@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 HEADERS_S = 10.0  # seconds for a client to send its next request's headers
 WRITE_S = 60.0  # seconds for a client to read what was sent
+PROBE_S = 0.1  # seconds between the first two probes of a client that sends nothing more; later ones are rarer
 MAX_CONNECTIONS = 128
 _WAITING = 128  # connections that the system keeps until they are accepted
 _ACCEPTED = 16  # connections per turn of the event loop: those over the limit stay open for a few turns
@@ -27,8 +29,14 @@ _REPORT_S = 60.0  # seconds between messages about connections that can't be acc
 
 
 class TimedConnection(H11Protocol):
-    """A connection that is closed unless its client sends and reads in time."""
+    """A connection that is closed unless its client sends and reads in time.
 
+    A client may end its own side after its requests, and then read the responses. Only writing, which fails if the client has gone,
+    tells the two apart.
+    """
+
+    _is_half_closed = False
+    _probe: asyncio.TimerHandle | None = None
     _check: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None  # runs while the client doesn't read
 
@@ -39,14 +47,21 @@ class TimedConnection(H11Protocol):
         self._wait_for_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._check, self._stalled):
+        for timer in (self._check, self._stalled, self._probe):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection open for a response to a complete request."""
+        self._is_half_closed = True
+        return self._awaits_response() and self._write_probe()
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._wait_for_headers()
+        if self._is_half_closed and not self._awaits_response():
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -56,6 +71,27 @@ class TimedConnection(H11Protocol):
         if self._stalled is not None:
             self._stalled.cancel()
         super().resume_writing()
+
+    def _awaits_response(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+
+    def _write_probe(self, pause: float = PROBE_S) -> bool:
+        """Write what clients ignore, again and again, and return whether that is possible."""
+        event: h11.Event = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+        if self.cycle.response_started:
+            event = h11.Data(data=b":\n\n")  # only event streams have a start without an end
+        elif self.scope["http_version"] != "1.1":
+            return False
+        if not self.flow.write_paused:
+            self.transport.write(self.conn.send(event) or b"")
+        if self._probe is not None:
+            self._probe.cancel()
+        self._probe = self.loop.call_later(pause, self._probe_again, 2 * pause)
+        return True
+
+    def _probe_again(self, pause: float) -> None:
+        if self._awaits_response():
+            self._write_probe(min(pause, HEADERS_S))
 
     def _wait_for_headers(self) -> None:
         if self._check is not None:

@@ -1,14 +1,21 @@
-"""Connections to a server with few file descriptors."""
+"""Connections: half-closed ones, and more than there are file descriptors."""
 
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from tests.mlx_engine.api_server.test_hostile_clients import LAST_HEALTH, received
+import pytest
+
+from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress
+from mlx_engine.contract.requests import GenerationRequest
+from tests.mlx_engine.api_server.serving import serving
+from tests.mlx_engine.api_server.test_hostile_clients import HEALTH, LAST_HEALTH, chat, received
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 _PROGRAM = """
 import resource, sys
@@ -70,3 +77,70 @@ def test_a_lack_of_file_descriptors_is_logged_in_one_line_and_ends() -> None:
         assert served(address)
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=60) == ("", "")
+
+
+class Gated(ScriptedEngine):
+    """Reads the prompt until `gate` is open or the request is canceled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.was_cancelled = threading.Event(), threading.Event()
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        assert cancel is not None
+        yield PrefillProgress(7, 7, 0)
+        while not self.gate.wait(0.01):
+            if cancel.is_set():
+                self.was_cancelled.set()
+                yield Finished("cancelled", stats("dflash"))
+                return
+        yield Commit("Here you are.", "answer", (1,), ("drafter",))
+        yield Finished("eos", stats("dflash"))
+
+
+class TestHalfClosed:
+    """Clients that end their side of the connection after their requests."""
+
+    @pytest.mark.parametrize(("stream", "probe"), [(False, b"HTTP/1.1 100 Continue\r\n"), (True, b"\n:\n\n")])
+    def test_a_client_that_still_reads_gets_its_reply(self, stream: bool, probe: bytes) -> None:
+        engine = Gated()
+        with serving(lambda: engine) as server, socket.create_connection(server.address, timeout=60) as connection:
+            connection.sendall(chat(stream=stream))
+            data = b""
+            while stream and b"text/event-stream" not in data:
+                data += connection.recv(1000)
+            connection.shutdown(socket.SHUT_WR)
+            while probe not in data:
+                part = connection.recv(1000)
+                assert part
+                data += part
+            engine.gate.set()
+            data += received(connection)
+            assert b"HTTP/1.1 200" in data and b"Here you are." in data
+            assert not stream or b"[DONE]" in data
+            assert not engine.was_cancelled.is_set()
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_a_client_that_leaves_later_ends_its_reply(self, stream: bool) -> None:
+        engine = Gated()
+        with serving(lambda: engine) as server:
+            with socket.create_connection(server.address, timeout=60) as connection:
+                connection.sendall(chat(stream=stream))
+                connection.shutdown(socket.SHUT_WR)
+                assert connection.recv(1000)
+            assert engine.was_cancelled.wait(60)
+
+    def test_all_pipelined_requests_are_answered(self) -> None:
+        engine = Gated()
+        engine.gate.set()
+        with serving(lambda: engine) as server, socket.create_connection(server.address, timeout=60) as connection:
+            connection.sendall((HEALTH + chat()) * 3)
+            connection.shutdown(socket.SHUT_WR)
+            assert received(connection).count(b"HTTP/1.1 200") == 6
+
+    @pytest.mark.parametrize("unfinished", [b"", b"GET /health HTTP/1.1\r\n", chat()[:-1]])
+    def test_unfinished_requests_are_closed(self, unfinished: bytes) -> None:
+        with serving(Gated) as server, socket.create_connection(server.address, timeout=60) as connection:
+            connection.sendall(unfinished)
+            connection.shutdown(socket.SHUT_WR)
+            assert received(connection) == b""
