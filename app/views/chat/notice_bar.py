@@ -104,6 +104,7 @@ class NoticeBar(QFrame):
             self.again.setVisible(bool(notice.again))
             for action in notice.actions:
                 made = button(action.title, look="bordered", clicked=partial(self._act, action))
-                self._actions.append(made)
                 self._buttons.insertWidget(self._buttons.count() - 1, made)
+                self.setTabOrder(self._actions[-1] if self._actions else self.demo, made)
+                self._actions.append(made)
                 made.show()

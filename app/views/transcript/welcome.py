@@ -95,8 +95,8 @@ class Welcome(QWidget):
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
         calculation, *others = examples()
-        self.calculation = _Card(theme, calculation, self.calculation_chosen)
-        self.cards = [_Card(theme, example, self.chosen) for example in others]
+        self.calculation = _Card(theme, calculation, self.calculation_chosen, self)
+        self.cards = [_Card(theme, example, self.chosen, self) for example in others]
         self._columns, self._can_call_tools = 0, False
         self._layout = column(
             self.title,
@@ -183,8 +183,8 @@ class Welcome(QWidget):
 class _Card(QPushButton):
     """A button with wrapped text, which QPushButton doesn't support."""
 
-    def __init__(self, theme: Theme, example: tuple[str, str, str], chosen: SignalInstance) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, example: tuple[str, str, str], chosen: SignalInstance, parent: QWidget) -> None:
+        super().__init__(parent)  # now, because a card that is placed later would be last in the order of Tab
         kind, self._english, self._translated = example
         self.prompt = self._english
         self.setCursor(Qt.CursorShape.PointingHandCursor)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session.notice import Notice
+from app.session.notice import Notice, NoticeAction
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools
@@ -82,6 +82,20 @@ def test_an_example_chosen_with_the_keyboard_moves_the_focus_to_the_composer(
         qtbot.keyClick(card, Qt.Key.Key_Space)
         app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
         assert_focus_in_composer(app, card.prompt)
+
+
+def test_tab_goes_through_the_examples_and_notices_from_top_to_bottom(start: Start) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+    welcome, bar, field = app.window.transcript.welcome, app.window.foot.notices, app.window.composer.field
+    app.conductor.notify(
+        Notice("Imported 2 chats.", actions=tuple(NoticeAction(title, lambda: None) for title in ("Show", "Undo")))
+    )
+    show, undo = (each for each in bar.findChildren(QAbstractButton) if each.text() in ("Show", "Undo"))
+    order = [welcome.calculation, *welcome.cards, show, undo, bar.close_button, field]
+    chain = [app.window.transcript.nextInFocusChain()]
+    while chain[-1] is not app.window.transcript:
+        chain.append(chain[-1].nextInFocusChain())
+    assert [each for each in chain if each in order] == order
 
 
 def test_every_notice_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBot) -> None:
