@@ -223,8 +223,9 @@ class DiskPrefixes:
             if not unsaved.parts or not is_unused(unsaved.branch):
                 del self._unsaved[0]
                 continue
-            part = unsaved.parts[0]
-            if self._store.known([part.key]):
+            part, chat = unsaved.parts[0], unsaved.branch.chat
+            assert chat is not None
+            if self._store.own(part.key, chat):  # for example, another chat with the same beginning was saved meanwhile
                 del unsaved.parts[0]
                 continue
             if not self._writer.has_room:
@@ -232,8 +233,7 @@ class DiskPrefixes:
             header, buffers = self._copy(unsaved.branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
-            assert unsaved.branch.chat is not None
-            self._writer.write(_Written(part, header, buffers, unsaved.branch.chat, replaces))
+            self._writer.write(_Written(part, header, buffers, chat, replaces))
             return 0.0
         return None
 

@@ -151,6 +151,15 @@ class PrefixStore:
 
         self._change(touch)
 
+    def own(self, key: str, chat: str) -> bool:
+        """Make a part belong to a chat, too. Return whether the part is stored."""
+
+        def own() -> bool:
+            self._owners.add(owner_of(chat), stored := self.known([key]))
+            return bool(stored)
+
+        return self._change(own)
+
     def path(self, part: SavedPart) -> Path | None:
         """Return a part's file if its content is intact and matches the part, or None.
 

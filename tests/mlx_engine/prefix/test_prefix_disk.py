@@ -278,3 +278,17 @@ def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
     reply(engine, tokens(second, max_tokens=1, reuse=True, chat="second"))
     save(engine)
     assert before <= set(tmp_path.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("deleted", ["first", "second"])
+def test_a_beginning_saved_for_two_chats_at_once_outlives_either(engine, tmp_path, deleted):
+    """Both replies end before anything is saved."""
+    begin(engine, tmp_path)
+    prompts = {"first": [*PROMPT * 6, *range(30, 70)], "second": [*PROMPT * 6, *range(70, 110)]}
+    for chat, prompt in prompts.items():
+        reply(engine, tokens(prompt, max_tokens=1, reuse=True, chat=chat))
+    save(engine)
+    engine.forget_prompts((deleted,))
+    begin(engine, tmp_path)
+    (kept,) = prompts.keys() - {deleted}
+    assert reply(engine, tokens(prompts[kept], max_tokens=1, reuse=True)).stats.disk_tokens == len(prompts[kept]) - 1
