@@ -57,9 +57,10 @@ class Palette(QDialog):
         self.list.itemClicked.connect(self._choose)
         column(self.field, (self.list, 1), spacing=6, margins=(8, 8, 8, 8), parent=self)
         self.field.textChanged.connect(self._narrow)
-        self._narrow("")
         room = parent.size() if parent is not None else QSize(720, 560)
-        self.resize(min(580, room.width() - 32), min(theme.row_height() * ROWS + 70, room.height() - 80))
+        self.setFixedWidth(min(580, room.width() - 32))
+        self._max_height = room.height() - 80
+        self._narrow("")
         if parent is not None:
             corner = parent.mapToGlobal(parent.rect().topLeft())
             self.move(corner.x() + (room.width() - self.width()) // 2, corner.y() + 56)
@@ -90,6 +91,16 @@ class Palette(QDialog):
             accessible = ", ".join(part for part in (command.text, command.where, command.keys) if part)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, accessible)
         self.list.setCurrentRow(0)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """Make the palette as high as its rows, up to `ROWS`, if the window has room."""
+        rows = min(self.list.count(), ROWS)
+        self.list.setFixedHeight(sum(self.list.sizeHintForRow(row) for row in range(rows)))
+        self.list.setVisible(rows > 0)
+        above = self.sizeHint().height() - self.list.height()
+        self.list.setFixedHeight(max(0, min(self.list.height(), self._max_height - above)))
+        self.setFixedHeight(self.sizeHint().height())
 
     def _step(self, step: int) -> None:
         if count := self.list.count():

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.window.palette import Palette, palette_commands, rank, score
 from tests.app.conftest import Running
 
@@ -107,3 +110,24 @@ def test_chats_and_presets_are_found(start: Start, qtbot: QtBot, tmp_path: Path)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     sampling = app.conductor.chat.settings.sampling
     assert sampling is not None and sampling.temperature == 1.0
+
+
+@pytest.mark.parametrize("percent", [100, 200])
+@pytest.mark.parametrize("height", [500, 900])
+def test_the_palette_is_as_high_as_its_rows(start: Start, percent: int, height: int) -> None:
+    app = start()
+    app.slipstream.theme.set_text_size(DEFAULT_TEXT_SIZE * percent // 100)
+    app.window.resize(1000, height)
+    app.until(lambda: app.window.height() == height)
+    palette = open_palette(app)
+    for words in ("", "chat", "zzzzzz", "quit slipstream", "zoom", "s", ""):
+        palette.field.setText(words)
+        app.until(palette.isVisible)
+        QApplication.sendPostedEvents()
+        rows = [palette.list.sizeHintForRow(row) for row in range(min(9, palette.list.count()))]
+        area = palette.list.viewport().height() if rows else 0
+        assert palette.list.isVisible() == bool(rows)
+        assert palette.height() == palette.sizeHint().height() <= app.window.height() - 80
+        assert area == sum(rows) or (area < sum(rows) and palette.height() == app.window.height() - 80), words
+        assert palette.list.verticalScrollBar().maximum() == 0 or len(palette.shown) > 9 or area < sum(rows)
+    palette.reject()
