@@ -1,4 +1,4 @@
-"""Mutations of a pair's JSON files: each must load and generate, or be refused in words of our own.
+"""Mutations of a pair's JSON files, and requests with any texts: each must run, or be refused in words of our own.
 
 `python -m tests.mlx_engine.loading.mutations FIRST LAST` runs the mutations with these numbers and prints one line for each.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed, Finished, PairInfo
-from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine.engine import Engine
 from tests.mlx_engine import tiny_families
 
@@ -53,9 +53,17 @@ VALUES: list[Any] = [
     10**30, 0.0, -0.5, 0.5, 1.5, 1e-300, 1e308, float("nan"), float("inf"), "", "a", "7", "bfloat16", "é\ud800", [], [[]], [0],
     [-1], [None], ["a"], [1, 2, 3], list(range(99)), {}, {"a": 1}, {"content": 3}, {"type": 3},
 ]  # fmt: skip
+TEXTS = (
+    "", " ", "t3 t4", "é", "\U0001d11e", "\ud800", "t3 \udfff t4", "\udc80\ud800", "\0", "\x1b[2J", "\u202e", "\r\n", "[" * 10_000,
+    "{" * 99, "null", "NaN", "3", "[]", "{}", '{"type": 3}', '{"type": "object"}', '{"enum": ["\ud800"]}', '{"pattern": "(("}',
+    '{"const": NaN}', '{"$ref": "#"}', '{"type": "function", "function": {"name": "f\ud800"}}',
+    '{"type": "function", "function": 3}', '{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}',
+    '{"\\ud800": 1}', "required", "f", "t" * 9999,
+)  # fmt: skip
 # What MLX, Python, and other libraries say, and we never do
 FOREIGN = re.compile(
-    r"\[[a-z_]\w*\] |std::|dims must|' object|NoneType|not subscriptable|unhashable|argument|Traceback|Error\b|Expected|broadcast|"
+    r"\[(?!null|true|false)[a-z_]\w*\] |"
+    r"std::|dims must|' object|NoneType|not subscriptable|unhashable|argument|Traceback|Error\b|Expected|broadcast|"
     "pybind"
 )
 
@@ -116,6 +124,23 @@ def mutated(draw: random.Random, text: str) -> tuple[bytes, str]:
     return json.dumps(content).encode("utf-8", "surrogatepass"), ", ".join(done)
 
 
+def worded(draw: random.Random) -> GenerationRequest:
+    """Return a request with any texts in some of its fields."""
+    some = {name: draw.choice(TEXTS) for name in ("continue_from", "continue_thinking", "tool_choice", "schema", "effort", "chat")}
+    some |= {name: tuple(draw.choices(TEXTS, k=draw.randint(1, 3))) for name in ("stop", "tools")}
+    fields: dict[str, Any] = {name: some[name] for name in draw.sample(sorted(some), draw.choice((0, 1, 1, 2, 3)))}
+    if draw.random() < 0.2:
+        return GenerationRequest(prompt_text=draw.choice(TEXTS), max_tokens=4, seed=1, **fields)
+
+    def text() -> str:
+        return draw.choice(TEXTS) if draw.random() < 0.5 else "t3 t4"
+
+    calls = (ToolCall(text(), text(), text()),) if draw.random() < 0.3 else ()
+    messages = [Message("user", text()), Message("assistant", text(), text(), calls), Message("tool", text(), call_id=text())]
+    messages = messages[: draw.randint(1, 3)] if calls else messages[:2]
+    return GenerationRequest((Message("system", text()), *messages, Message("user", text())), max_tokens=4, seed=1, **fields)
+
+
 def write(number: int, folder: Path) -> tuple[Path | None, str, str]:
     """Write the pair with mutation `number`. Returns the drafter's folder if the pair has one, the file, and what was done."""
     draw = random.Random(number)
@@ -128,8 +153,8 @@ def write(number: int, folder: Path) -> tuple[Path | None, str, str]:
     return drafter, name, f"{family}, {bits or 32} bits, {'with' if drafter else 'no'} drafter, {name}: {change}"
 
 
-def outcome(folder: Path, drafter: Path | None) -> str:
-    """Load the pair and generate: "ran", or the message of its refusal.
+def outcome(folder: Path, drafter: Path | None, request: GenerationRequest | None = None) -> str:
+    """Load the pair and generate, in reply to `request` only if there is one: "ran", or the message of its refusal.
 
     Raises:
         Exception: anything but a `UserError`, which is a bug.
@@ -138,11 +163,12 @@ def outcome(folder: Path, drafter: Path | None) -> str:
     try:
         (info,) = [event for event in engine.load(folder / "target", drafter) if isinstance(event, PairInfo)]
         ask = {"max_tokens": 4, "seed": 1, "thinking": True}
-        for request in (
+        usual = (
             GenerationRequest(prompt_tokens=(1, 2, 3), **ask),
             GenerationRequest((Message("user", "t3 t4"),), sampling=info.sampling, **ask),
-        ):
-            *_, end = engine.generate(request)
+        )
+        for each in (request,) if request else usual:
+            *_, end = engine.generate(each)
             assert isinstance(end, Finished | Failed)
             if isinstance(end, Failed):
                 return end.message
@@ -156,12 +182,18 @@ def outcome(folder: Path, drafter: Path | None) -> str:
 def problem(number: int) -> str:
     """Run one mutation. Returns what is wrong with its outcome; empty if nothing is."""
     folder = Path(os.environ["MUTATIONS"], str(number))
-    drafter, name, change = write(number, folder)
+    request = worded(random.Random(number)) if number % 3 == 0 else None
+    if request:
+        family = random.Random(number).choice(tiny_families.FAMILIES)
+        shutil.copytree(base(family, None), folder, copy_function=os.link)
+        drafter, name, change = None, "", f"{family}: {request}"
+    else:
+        drafter, name, change = write(number, folder)
     print(f"{number}: {change}".encode("ascii", "backslashreplace").decode(), flush=True)
     if os.environ.get("MUTATIONS_CRASH") == str(number):
         os.kill(os.getpid(), signal.SIGSEGV)
     try:
-        found = outcome(folder, drafter)
+        found = outcome(folder, drafter, request)
     except Exception:
         return " | ".join(traceback.format_exc().splitlines()[-6:])
     finally:

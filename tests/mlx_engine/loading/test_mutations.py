@@ -1,4 +1,7 @@
-"""A pair with any mutation of its JSON files loads and generates, or is refused in words of our own; the process lives on."""
+"""A pair with any mutation of its JSON files, and a request with any texts, run or are refused in words of our own.
+
+The process lives on.
+"""
 
 import os
 import random
