@@ -12,7 +12,7 @@ from mlx_engine.models.configs.families import FAMILIES
 
 CONTEXTS = {name: (1024, 2048, 4096, 8192) for name in (*FAMILIES, "qwen3_5 with MTP")}
 CONTEXTS["nemotron_h"] = (2048, 4096, 8192)  # shorter, its peak depends on how far MLX queues ahead
-SAMPLE = {"deepseek_v3": (1024, 8192), "glm_moe_dsa": (4096,)}
+SAMPLE = {"glm_moe_dsa": (2048,)}
 TOLERANCE = 0.07
 
 
