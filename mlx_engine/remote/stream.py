@@ -81,6 +81,7 @@ class ReplyStream:
             return
         try:
             chunk = json.loads(data)
+            json.dumps(chunk, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):

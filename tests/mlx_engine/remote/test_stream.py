@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -109,3 +110,13 @@ def _text(body: bytes, steps: list[int]) -> str:
         return found
 
     return asyncio.run(collect())
+
+
+@pytest.mark.parametrize(
+    "delta", [{"content": "\ud800"}, {"reasoning": "a\udc00"}, {"tool_calls": [{"function": {"name": "\ud83d"}}]}]
+)
+def test_half_of_a_surrogate_pair_is_invalid_data(delta: dict[str, object]) -> None:
+    stream = ReplyStream(CONNECTION, GenerationRequest())
+    with pytest.raises(UserError) as error:
+        list(stream.events(json.dumps({"choices": [{"delta": delta}]})))
+    assert error.value.text.code == "remote_bad_chunk"
