@@ -9,6 +9,16 @@ _STATUS = {
     "no_pair_loaded": (503, "model_not_loaded"),
     "reply_memory": (503, "not_enough_memory"),
     "internal": (500, "internal_error"),
+    "remote_busy": (429, "rate_limit_exceeded"),
+    "remote_busy_until": (429, "rate_limit_exceeded"),
+    **{
+        code: (502, code)  # faults of the remote server or on the way to it
+        for code in (
+            *("remote_bad_chunk", "remote_cut", "remote_failed", "remote_internal", "remote_key", "remote_line_too_long"),
+            *("remote_lost", "remote_no_route", "remote_no_stream", "remote_not_api", "remote_nothing_listens"),
+            *("remote_timed_out", "remote_unknown_host", "remote_unreachable"),
+        )
+    },
     "context_full": (400, "context_length_exceeded"),
     "context_exceeded": (400, "context_length_exceeded"),
 }

@@ -399,6 +399,11 @@ class TestReplies:
             ("reply_memory", 503, "server_error"),
             ("internal", 500, "server_error"),
             ("bad_effort", 400, "invalid_request_error"),
+            ("remote_busy_until", 429, "rate_limit_error"),
+            ("remote_cut", 502, "server_error"),
+            ("remote_failed", 502, "server_error"),
+            ("remote_nothing_listens", 502, "server_error"),
+            ("remote_refused", 400, "invalid_request_error"),
         ],
     )
     @pytest.mark.parametrize("stream", [False, True])
