@@ -1,8 +1,6 @@
 """The list of earlier comparisons."""
 
-import time
-
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QDateTime, QLocale, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
@@ -12,9 +10,10 @@ from app.storage.drafters_record import DraftersRecord, row_name
 from app.text.language import number, tr
 from app.widgets.controls import as_tooltip, small_label
 from app.widgets.layout import column
+from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import SMALL, Theme, set_look
 
-HISTORY_WIDTH = 230
+HISTORY_WIDTH = 250
 
 
 class HistoryList(QWidget):
@@ -33,9 +32,7 @@ class HistoryList(QWidget):
         self.pairs.currentIndexChanged.connect(self._fill)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Earlier comparisons"))
-        theme.set_font(self.list, SMALL)
-        self.list.setWordWrap(True)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setItemDelegate(RowDelegate(theme, self.list, _describe, margin=0))
         self.list.currentItemChanged.connect(self._choose)
         self.list.itemClicked.connect(self._choose)
         for key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
@@ -64,7 +61,8 @@ class HistoryList(QWidget):
             self.list.clear()
             for record in self._history.records:
                 if pair in ("", record.pair):
-                    item = QListWidgetItem(_summary(record))
+                    item = QListWidgetItem(" · ".join(filter(None, (_title(record), _fastest(record)))))
+                    item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join((item.text(), _date(record), _prompt(record))))
                     item.setData(Qt.ItemDataRole.UserRole, record)
                     item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
                     self.list.addItem(item)
@@ -83,11 +81,29 @@ class HistoryList(QWidget):
             self._history.delete(item.data(Qt.ItemDataRole.UserRole))
 
 
-def _summary(record: ComparisonRecord | DraftersRecord) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
+def _title(record: ComparisonRecord | DraftersRecord) -> str:
     shown = record.ratio if isinstance(record, DraftersRecord) else record.shown_ratio
     ratio = tr("Not measured") if shown is None else f"{number(shown, 1)}×"
-    if isinstance(record, DraftersRecord) and shown is not None and (best := record.fastest) is not None:
-        ratio = f"{row_name(best, record.rows)} {ratio}"
-    prompt = " ".join(record.prompt[:200].split())
-    return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"
+    return f"{ratio} · {short_verdict(record.verdict)}"
+
+
+def _fastest(record: ComparisonRecord | DraftersRecord) -> str:
+    """Return the name of the fastest of several drafters, if it was measured."""
+    if isinstance(record, DraftersRecord) and record.ratio is not None and (best := record.fastest) is not None:
+        return row_name(best, record.rows)
+    return ""
+
+
+def _date(record: ComparisonRecord | DraftersRecord) -> str:
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(record.created)).date(), QLocale.FormatType.ShortFormat)
+
+
+def _prompt(record: ComparisonRecord | DraftersRecord) -> str:
+    return " ".join(record.prompt[:200].split())
+
+
+def _describe(index: Index) -> Row:
+    record: ComparisonRecord | DraftersRecord = index.data(Qt.ItemDataRole.UserRole)
+    fastest = _fastest(record)
+    prompt = f" · {_prompt(record)}" if fastest else _prompt(record)
+    return Row(_title(record), trailing=_date(record), excerpt=("", fastest, prompt))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
@@ -415,7 +415,7 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(start: Start
     shown = cells(dialog), dialog.headline.text(), dialog.verdict.text()
     dialog.history_button.click()
     history = dialog.history
-    assert history.list.item(0).text().startswith(f"lab/{second.name} 3.3× · identical\nWhich one?")
+    assert history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(f"3.3× · identical · lab/{second.name}, ")
     dialog.all_drafters.click()
     dialog.prompt.setPlainText("And now?")
     dialog.run_button.click()

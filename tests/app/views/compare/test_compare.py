@@ -4,19 +4,21 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.rendering.table_view import TableChunk
 from app.session.compare_run import ComparisonOptions
-from app.storage.comparison_record import ComparedMode, ComparisonRecord, verdict_on
+from app.storage.comparison_record import ComparedMode, ComparisonRecord, ComparisonVerdict, verdict_on
 from app.storage.store import Store
 from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
@@ -182,6 +184,31 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qt
     app.until(lambda: len(app.conductor.comparisons.records) == 1)
     app.conductor.comparisons.read()
     app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
+
+
+def test_a_comparison_in_the_history_shows_its_date_and_prompt(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    dialog = compared(app)
+    dialog.history_button.click()
+    history = dialog.history
+    app.until(lambda: history.list.count() == 1)
+    drawn: list[str] = []
+    monkeypatch.setattr(QPainter, "drawText", lambda painter, area, flags, text: drawn.append(text))
+    short, long = "How many divisors does 84 have?", "Write a story. " * 20
+    created = datetime(2026, 11, 23, 22, 49)
+    for prompt in (short, long):
+        for verdict in get_args(ComparisonVerdict):
+            record = replace(dialog.record, prompt=prompt, verdict=verdict, created=created.timestamp())
+            monkeypatch.setattr(app.conductor.comparisons, "records", (record,))
+            app.conductor.comparisons.changed.emit()
+            drawn.clear()
+            history.list.grab()
+            date, result, text = drawn
+            assert (result, date) == (f"3.9× · {verdict}", "11/23/26")
+            assert text == short if prompt is short else text.startswith("Write a story. Write") and text.endswith("…")
+            assert history.list.sizeHintForRow(0) >= 2 * history.list.fontMetrics().height()
+            spoken = history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+            assert spoken.startswith(f"3.9× · {verdict}, 11/23/26, {prompt[:20]}")
 
 
 def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
