@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QCursor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.widgets.controls import ICON_SIZE, draw_icon
@@ -79,7 +79,7 @@ class RowDelegate(QStyledItemDelegate):
         selected = bool(state & QStyle.StateFlag.State_Selected)
         outlined = selected and (self._view.hasFocus() or self._view.focusPolicy() == Qt.FocusPolicy.NoFocus)
         chosen = selected if row.chosen is None else row.chosen
-        if chosen or outlined or state & QStyle.StateFlag.State_MouseOver:
+        if chosen or outlined or is_hovered(self._view, area, state):
             painter.setPen(QPen(QColor(colors.accent), 1.5) if outlined else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.chosen if chosen else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
@@ -133,6 +133,11 @@ class RowDelegate(QStyledItemDelegate):
         painter.setPen(QColor(color))
         painter.drawText(area, vertical | (_Align.AlignRight if right else _Align.AlignLeft), shown)
         return metrics.horizontalAdvance(shown)
+
+
+def is_hovered(view: QAbstractItemView, area: QRectF, state: QStyle.StateFlag) -> bool:
+    """Return whether the pointer is on a row. Qt keeps a row's hovered state when the row moves away from a resting pointer."""
+    return bool(state & QStyle.StateFlag.State_MouseOver) and area.contains(view.viewport().mapFromGlobal(QCursor.pos()).toPointF())
 
 
 def _paint_icon(painter: QPainter, at: QPointF, icon: str, color: str, size: int) -> None:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.storage.store import ChatSummary, Folder
+from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.sidebar.chat_list import ID, ChatList, sections
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
@@ -123,6 +125,30 @@ def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) ->
     assert listed.selected == []
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert one in app.conductor.library.entries
+
+
+def test_a_row_that_moves_away_from_the_pointer_is_no_longer_hovered(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    theme = app.slipstream.theme
+    first, second = chat_with(app, "First"), chat_with(app, "Second")
+    listed, opened = app.window.sidebar.list, app.conductor.chat.id
+    (other,) = {first, second} - {opened}
+
+    def hovered(chat: str) -> bool:
+        """Return whether the row has a background, which the open chat's row always has."""
+        point = row_center(listed, chat)
+        return listed.viewport().grab(QRect(14, point.y() - 4, 1, 1)).toImage() != blank
+
+    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))
+    app.until(lambda: not listed.more.isVisible())
+    blank = listed.viewport().grab(QRect(14, row_center(listed, other).y() - 4, 1, 1)).toImage()
+    assert hovered(opened) and not hovered(other)
+    qtbot.mouseMove(listed.viewport(), row_center(listed, other))
+    app.until(lambda: hovered(other))
+    theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
+    app.until(lambda: not listed.visualRect(listed._rows[other].index()).contains(listed.viewport().mapFromGlobal(QCursor.pos())))
+    assert hovered(opened) and not hovered(other)
+    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))  # so that the next test can move the pointer here
 
 
 def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:

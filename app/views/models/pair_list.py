@@ -9,6 +9,7 @@ from app.session.model_list import Candidate
 from app.session.picker import Picker
 from app.storage.wording import percent
 from app.text.language import tr
+from app.widgets.rows import is_hovered
 from app.widgets.soft_edge import SoftEdge
 from app.widgets.theme import Theme
 
@@ -77,7 +78,7 @@ class _Delegate(QStyledItemDelegate):
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+        if selected or is_hovered(self._view, area, option.state):
             painter.setPen(QPen(QColor(colors.accent), 1.5) if selected and self._view.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.chosen if selected else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
