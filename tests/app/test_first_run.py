@@ -1,6 +1,7 @@
 """The first launch and its recommended pair."""
 
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QRect, QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.application import last_pair
@@ -23,7 +24,7 @@ from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import Catalog, load_catalog
 from mlx_engine.models.library.demo import REFUSAL, is_refusal
 from tests.app.conftest import Running
-from tests.app.scripted_engine import FACTS, ScriptedEngine, answer, refuse
+from tests.app.scripted_engine import FACTS, PAIR, ScriptedEngine, answer, refuse
 from tests.app.test_window import press
 
 Start = Callable[..., Running]
@@ -100,6 +101,29 @@ def on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = replace(FACTS, device="Metal", bandwidth=120e9, working_set_bytes=int(10.7e9))
     monkeypatch.setattr(machine, "load_facts", lambda: facts)
     monkeypatch.setattr(machine, "free_memory", lambda: 12 * GB)
+
+
+@pytest.mark.parametrize("size", [(1000, 700), (1400, 1000)])
+def test_the_start_page_keeps_its_layout_when_the_pair_is_loaded(start: Start, on_a_mac: None, size: tuple[int, int]) -> None:
+    engine = ScriptedEngine(pair=replace(PAIR, can_call_tools=True))
+    engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    app.window.resize(*size)
+    app.slipstream.start()
+    welcome = app.window.transcript.welcome
+    app.until(lambda: welcome.progress.isVisible() and welcome.subtitle.text() == "Reading the weights…")
+
+    def places() -> list[QRect | None]:
+        app.window.transcript.settle()
+        parts = (welcome.title, welcome.calculation, *welcome.cards, welcome.about_demo, welcome.recommended, welcome.private)
+        welcome.layout().activate()
+        return [part.geometry() if part.isVisible() else None for part in parts]
+
+    loading = places()
+    assert not welcome.calculation.isEnabled()
+    engine.load_gate.set()
+    app.until(lambda: app.conductor.loader.progress is None and welcome.calculation.isEnabled())
+    assert places() == loading and None not in loading
 
 
 def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: Start, on_a_mac: None) -> None:

@@ -91,6 +91,9 @@ class Welcome(QWidget):
             label.setAlignment(center)
         self.progress = ThinBar(theme, tr("Loading the models"))
         self.progress.setFixedWidth(280)
+        policy = self.progress.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # the cards keep their places when loading ends
+        self.progress.setSizePolicy(policy)
         self.recommended = RecommendedPair(theme)
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
@@ -132,13 +135,13 @@ class Welcome(QWidget):
                 tr("Compare shows both speeds side by side."),
             )
         )
-        self.about_demo.setVisible(demo and pair is not None)
+        self.about_demo.setVisible(demo)
         self.recommended.setVisible(demo and self.recommended.found is not None)
         self.progress.setVisible(loading is not None)
         for card in (self.calculation, *self.cards):
             card.show_prompt(in_english=demo)
             card.setEnabled(pair is not None)
-        can_call_tools = pair is not None and pair.can_call_tools
+        can_call_tools = pair is None or pair.can_call_tools  # most pairs can, so the cards keep their places
         self.calculation.setVisible(can_call_tools)
         if can_call_tools != self._can_call_tools:
             self._can_call_tools = can_call_tools
