@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from mlx_engine.mcp.tool_loop import MOST_STEPS
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 
+KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes
 _Number = TypeVar("_Number", int, float)
 
 
@@ -188,7 +190,8 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         "--key",
         type=_key,
         metavar="K",
-        help="API key that requests need, or none on this computer (default: a generated one in the keychain)",
+        default=os.environ.get(KEY_VARIABLE) or None,
+        help=f"API key that requests need, or none on this computer (default: ${KEY_VARIABLE}, or a generated one in the keychain)",
     )
     group.add_argument("--load-by-name", action="store_true", help="load other installed pairs when requests name them")
     group.add_argument(
@@ -205,7 +208,13 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 def add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", choices=tuple(AGENTS), help="agent to start")
     parser.add_argument("--print", action="store_true", help="print commands to copy instead of starting the agent")
-    parser.add_argument("--key", type=_key, metavar="K", help="API key of the server (default: the one in the keychain)")
+    parser.add_argument(
+        "--key",
+        type=_key,
+        metavar="K",
+        default=os.environ.get(KEY_VARIABLE) or None,
+        help=f"API key of the server (default: ${KEY_VARIABLE}, or the one in the keychain)",
+    )
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
@@ -309,7 +318,7 @@ def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs
 def check_server(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     """Exit with a usage error if other computers could use the server without a key."""
     if given.key == "none" and not is_loopback(given.host):
-        parser.error(f"Other computers can reach {given.host}, so requests need a key. Remove --key none.")
+        parser.error(f"Other computers can reach {given.host}, so requests need a key other than none in --key or {KEY_VARIABLE}.")
 
 
 def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
@@ -434,7 +443,7 @@ def _file(text: str) -> Path:
 
 def _key(text: str) -> str:
     if text != "none" and not (8 <= len(text) <= 1000 and text.isascii() and text.isprintable() and " " not in text):
-        raise argparse.ArgumentTypeError("an API key has at least 8 characters, all ASCII, without spaces")
+        raise argparse.ArgumentTypeError(f"an API key (or {KEY_VARIABLE}) has at least 8 characters, all ASCII, without spaces")
     return text
 
 

@@ -19,6 +19,7 @@ import httpx2
 from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.running import running_server
 from mlx_engine.cli.agents import AGENTS, FOLDER, Server, shell
+from mlx_engine.cli.arguments import KEY_VARIABLE
 from mlx_engine.cli.console import note, progress, say
 from mlx_engine.contract.errors import UserError
 
@@ -94,15 +95,18 @@ def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[Server]:
     """Serve a pair on a free port for as long as the agent runs."""
     options = [
         f"--{name.replace('_', '-')}={value}"
-        for name in ("target", "drafter", "drafter_bits", "key")
+        for name in ("target", "drafter", "drafter_bits")
         if (value := getattr(given, name)) is not None
     ]
     command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
+    environment = os.environ | ({KEY_VARIABLE: given.key} if given.key is not None else {})
     log = folder / "slipstream.log"  # the agent has the terminal
     with log.open("w") as errors:
         progress("Loading the models…")
         # In a session of its own, so that Ctrl-C reaches only the agent
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

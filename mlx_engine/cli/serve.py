@@ -29,7 +29,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     if given.key is None:
         key, kept = stored_key()
         if not kept:
-            note("No keychain is available, so the API key changes at every start. Use --key to choose one.")
+            note("No keychain is available, so the API key changes at every start. Set SLIPSTREAM_KEY to choose one.")
     elif given.key != "none":
         key = given.key
     info = open_pair(door, given)

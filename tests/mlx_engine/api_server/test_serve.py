@@ -110,6 +110,23 @@ def test_without_a_key_none_is_needed_and_ctrl_c_ends_it() -> None:
         assert (process.returncode, errors) == (130, "")
 
 
+@pytest.mark.parametrize("options", [(), ("--key", "another-key")])
+def test_the_key_can_be_an_environment_variable(options: tuple[str, ...]) -> None:
+    with started(*options, SLIPSTREAM_KEY="a-secret-key") as (_, line):
+        assert line["key"] == (options[1] if options else "a-secret-key")
+
+
+@pytest.mark.parametrize("key", ["short", "schlüssel"])
+def test_a_bad_key_in_the_environment_is_a_usage_error(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLIPSTREAM_KEY", key)
+    with pytest.raises(SystemExit) as ended:
+        main(["serve"], ScriptedEngine)
+    assert ended.value.code == 2
+    assert "SLIPSTREAM_KEY" in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_without_a_keychain_the_key_is_for_this_run() -> None:
     with started() as (process, line):
         assert line["key"].startswith("sk-slipstream-")

@@ -195,6 +195,26 @@ def test_the_latest_server_that_still_runs_is_found(folder: Path) -> None:
         assert running_server() is None
 
 
+@pytest.mark.parametrize("by_option", [False, True])
+def test_the_key_of_its_own_server_is_not_in_the_list_of_processes(
+    by_option: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(folder, "claude", "#!/bin/sh\n")
+    started = []
+
+    def popen(command: list[str], env: dict[str, str] | None = None, **_: object) -> None:
+        started.append((command, env or {}))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    if not by_option:
+        monkeypatch.setenv("SLIPSTREAM_KEY", KEY)
+    assert main(["launch", "claude", "--target", str(folder), *(["--key", KEY] if by_option else [])]) == 130
+    ((command, environment),) = started
+    assert environment["SLIPSTREAM_KEY"] == KEY
+    assert not any(KEY in word for word in command)
+
+
 @pytest.mark.long
 def test_without_a_server_one_runs_as_long_as_the_agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
