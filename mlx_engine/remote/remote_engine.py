@@ -37,6 +37,7 @@ from mlx_engine.remote.stream import ReplyStream, data_of
 log = logging.getLogger(__name__)
 
 _ERROR_BYTES = 100_000
+_END_S = 2.0  # for response bodies that are closed at the end
 
 
 class RemoteJob(Job):
@@ -106,6 +107,9 @@ class RemoteEngine:
         try:
             self._loop.run_forever()
         finally:
+            left = (*asyncio.all_tasks(self._loop), self._loop.shutdown_asyncgens())  # response bodies that weren't read to the end
+            with suppress(TimeoutError):
+                self._loop.run_until_complete(asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), _END_S))
             self._loop.close()
             if self._closed is not None:
                 self._closed()
