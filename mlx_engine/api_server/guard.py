@@ -4,6 +4,7 @@ import hmac
 import ipaddress
 import re
 import socket
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -53,6 +54,8 @@ class Guard:
                     "Requests from this web page aren't allowed. Start “slipstream serve” with --allow-origin to allow its origin."
                 )
                 raise ApiError(403, message, code="origin_not_allowed")
+        if scope["method"] not in ("GET", "HEAD") and _comes_from_a_page(headers):
+            raise ApiError(403, "Requests from this web page aren't allowed.", code="origin_not_allowed")
         if self.key is None or scope["path"] in OPEN_PATHS or is_preflight(scope):
             return
         given = [value for name, value in headers if name == b"x-api-key"]
@@ -109,3 +112,9 @@ def _name_of(host: str) -> str:
             _ = parts.port
             return (parts.hostname or "").removesuffix(".")
     return ""
+
+
+def _comes_from_a_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether a browser sent a request for another site's page without naming the page."""
+    given = dict(headers)
+    return b"origin" not in given and given.get(b"sec-fetch-site") in (b"cross-site", b"same-site")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from mlx_engine.contract.visible import JSON_ESCAPES, visible
+from mlx_engine.contract.visible import JSON_ESCAPES, visible, without_controls
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
 LINE_EVERY = 30.0  # seconds between lines about progress, without a terminal
@@ -81,10 +81,16 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False).translate(JSON_ESCAPES))
 
 
-def write(text: str, dim: bool = False) -> None:
-    """Write part of a reply, with control characters made visible on a terminal."""
+def write(text: str, dim: bool = False, raw: bool = False) -> None:
+    """Write part of a reply, with control characters made visible: a pipe may end at a terminal.
+
+    Args:
+        raw: whether a pipe gets the text as it is.
+    """
     if at_terminal():
         text = f"{_DIM}{visible(text)}{_NORMAL}" if dim else visible(text)
+    elif not raw:
+        text = without_controls(text)
     sys.stdout.write(text)
     sys.stdout.flush()
 

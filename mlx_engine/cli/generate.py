@@ -24,7 +24,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     mode: Mode = given.mode or ("plain" if given.target and not given.drafter else "dflash")
     request = arguments.request(given, mode)
     open_pair(door, given)
-    reply = show(cancellable(door, request), printing=not given.json)
+    reply = show(cancellable(door, request), printing=not given.json, raw=given.raw)
     if given.json:
         print_json(as_json(reply))
     else:
@@ -33,10 +33,13 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 
 
 class PrintedReply:
-    """A reply that is collected and, if `printing`, printed as it arrives."""
+    """A reply that is collected and, if `printing`, printed as it arrives.
 
-    def __init__(self, printing: bool = True) -> None:
-        self._printing = printing
+    `raw` leaves control characters as they are in a pipe.
+    """
+
+    def __init__(self, printing: bool = True, raw: bool = False) -> None:
+        self._printing, self._raw = printing, raw
         self._channel = ""  # of the last printed text
         self._text = {"answer": "", "thinking": ""}
         self._tokens: list[int] = []
@@ -48,7 +51,7 @@ class PrintedReply:
             if self._channel not in ("", commit.channel):
                 write("\n\n")
             self._channel = commit.channel
-            write(commit.text, dim=commit.channel == "thinking")
+            write(commit.text, dim=commit.channel == "thinking", raw=self._raw)
 
     def end(self, finished: Finished) -> CompletedReply:
         """End the line, and return the whole reply."""
@@ -61,9 +64,9 @@ class PrintedReply:
         self._channel = ""
 
 
-def show(events: Iterator[Event], printing: bool) -> CompletedReply:
+def show(events: Iterator[Event], printing: bool, raw: bool = False) -> CompletedReply:
     """Return a reply. If `printing`, print it as it arrives."""
-    printed = PrintedReply(printing)
+    printed = PrintedReply(printing, raw)
     try:
         for event in events:
             if isinstance(event, Commit):

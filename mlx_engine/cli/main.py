@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(generate)
     arguments.add_remote(generate)
     arguments.add_reply(generate)
+    generate.add_argument("--raw", action="store_true", help="print control characters of the reply to a pipe as they are")
     arguments.add_json(generate)
 
     chat = command("chat", "chat in the terminal; type /help there for commands")

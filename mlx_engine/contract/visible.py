@@ -9,10 +9,16 @@ _INVISIBLE = (
     *(*range(0xE0000, 0xE0080), *range(0xE0100, 0xE01F0)),
 )
 _HIDDEN = {code: f"<U+{code:04X}>" for code in _INVISIBLE}
-_PICTURES = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS, **_HIDDEN}
+_CONTROLS = {**_SEVEN_BITS, 0x7F: "␡", **_EIGHT_BITS}
+_PICTURES = {**_CONTROLS, **_HIDDEN}
 JSON_ESCAPES = {code: f"\\u{code:04x}" for code in (0x7F, *_EIGHT_BITS, *_HIDDEN) if code < 0x10000}
 
 
 def visible(text: str) -> str:
     """Replace control, bidi, and invisible characters with visible symbols."""
     return text.translate(_PICTURES)
+
+
+def without_controls(text: str) -> str:
+    """Replace only the control characters, which terminals execute, with visible symbols."""
+    return text.translate(_CONTROLS)

@@ -11,12 +11,17 @@ from tests.mlx_engine.scripted_engine import ScriptedEngine
 
 
 def refusal(
-    host: str = "localhost", listens: str = "127.0.0.1", key: str | None = None, path: str = "/v1/models", **headers: str
+    host: str = "localhost",
+    listens: str = "127.0.0.1",
+    key: str | None = None,
+    path: str = "/v1/models",
+    method: str = "GET",
+    **headers: str,
 ) -> int:
     """Return the status of a refusal, or 0."""
     given = [(b"host", host.encode())] + [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     try:
-        Guard(listens, key).check({"type": "http", "method": "GET", "scheme": "http", "path": path, "headers": given})
+        Guard(listens, key).check({"type": "http", "method": method, "scheme": "http", "path": path, "headers": given})
     except ApiError as error:
         return error.status
     return 0
@@ -66,6 +71,13 @@ def test_large_headers_are_refused() -> None:
 def test_web_pages_of_other_origins_are_refused(origin: str) -> None:
     assert refusal("localhost", origin=origin) == 403
     assert refusal("localhost", path="/health", origin=origin) == 403
+
+
+@pytest.mark.parametrize(("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 0), ("none", 0)])
+def test_a_page_that_hides_its_origin_cannot_post(site: str, status: int) -> None:
+    assert refusal(method="POST", path="/v1/chat/completions", sec_fetch_site=site) == status
+    assert refusal(sec_fetch_site=site) == 0  # a link to the server
+    assert refusal(method="POST", origin="http://localhost", sec_fetch_site=site) == 0
 
 
 def test_the_servers_own_origin_is_allowed() -> None:

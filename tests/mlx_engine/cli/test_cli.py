@@ -116,13 +116,20 @@ class TestGenerate:
         engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.\tä\r\x9b2J\x7f")))
         for terminal, expected in (
             (True, "\033[2mHm.\033[0m\n\nYes␛[2J.\tä␍␛[2J␡\n"),
-            (False, "Yes\033[2J.\tä\r\x9b2J\x7f\n"),
+            (False, "Yes␛[2J.\tä␍␛[2J␡\n"),
         ):
             out = io.StringIO()
             monkeypatch.setattr(out, "isatty", lambda at_terminal=terminal: at_terminal)
             monkeypatch.setattr(sys, "stdout", out)
             assert main(["generate", "Hi"], lambda: engine) == 0
             assert out.getvalue() == expected
+
+    def test_raw_prints_control_characters_to_a_pipe(self, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(pieces=(("answer", "Yes\033[2J \u200f"),))
+        assert main(["generate", "Hi", "--raw"], lambda: engine) == 0
+        assert capsys.readouterr().out == "Yes\033[2J \u200f\n"
+        assert main(["generate", "Hi"], lambda: engine) == 0
+        assert capsys.readouterr().out == "Yes␛[2J \u200f\n"  # marks of direction are text
 
     def test_without_a_drafter_decoding_is_plain(self) -> None:
         engine = ScriptedEngine()
