@@ -124,13 +124,6 @@ class TestGenerate:
             assert main(["generate", "Hi"], lambda: engine) == 0
             assert out.getvalue() == expected
 
-    def test_raw_prints_control_characters_to_a_pipe(self, capsys: pytest.CaptureFixture[str]) -> None:
-        engine = ScriptedEngine(pieces=(("answer", "Yes\033[2J \u200f"),))
-        assert main(["generate", "Hi", "--raw"], lambda: engine) == 0
-        assert capsys.readouterr().out == "Yes\033[2J \u200f\n"
-        assert main(["generate", "Hi"], lambda: engine) == 0
-        assert capsys.readouterr().out == "Yes␛[2J \u200f\n"  # marks of direction are text
-
     def test_without_a_drafter_decoding_is_plain(self) -> None:
         engine = ScriptedEngine()
         assert main(["generate", "Hi", "--target", "somewhere"], lambda: engine) == 0
