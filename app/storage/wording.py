@@ -217,7 +217,8 @@ def details(stats: Stats) -> str:
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.drafter:
-        name = f"{stats.drafter_kind}, {stats.drafter}"
+        unnamed = stats.drafter == "drafter"  # the folder of a pair such as the demo pair
+        name = stats.drafter_kind if unnamed else f"{stats.drafter_kind}, {stats.drafter}"
         lines.append(tr("Drafter: {name}, tuned", name=name) if stats.tuned else tr("Drafter: {name}", name=name))
     if stats.rounds:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
@@ -230,9 +231,9 @@ def details(stats: Stats) -> str:
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
     if stats.lookup_rounds:
-        lines.append(tr("Lookup rounds: {lookup_rounds}", lookup_rounds=number(stats.lookup_rounds)))
+        lines.append(tr("Rounds drafted from earlier text: {rounds}", rounds=number(stats.lookup_rounds)))
     if stats.widths and not is_remote:
-        lines.append(tr("Block widths used: ") + ", ".join(str(width) for width in sorted(set(stats.widths))))
+        lines.append(tr("Tokens checked per round: {widths}", widths=", ".join(map(str, sorted(set(stats.widths))))))
     if stats.peak_memory_bytes:
         lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
     lines.append(tr("Seed: {seed}", seed=stats.seed))

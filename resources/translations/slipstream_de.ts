@@ -985,11 +985,6 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Block widths used: </source>
-            <translation>Verwendete Breiten: </translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
             <source>Drafter: {name}</source>
             <translation>Drafter: {name}</translation>
         </message>
@@ -1002,11 +997,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -1060,6 +1050,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Rounds drafted from earlier text: {rounds}</source>
+            <translation>Runden mit Entwurf aus früherem Text: {rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>Runden: {rounds}</translation>
         </message>
@@ -1097,6 +1092,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>Thoughts</source>
             <translation>Gedanken</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Tokens checked per round: {widths}</source>
+            <translation>Geprüfte Token pro Runde: {widths}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />

@@ -985,11 +985,6 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Block widths used: </source>
-            <translation>所用宽度：</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
             <source>Drafter: {name}</source>
             <translation>草稿模型：{name}</translation>
         </message>
@@ -1002,11 +997,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>精确模式：不使用 DFlash 时文本相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>查找轮数：{lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -1060,6 +1050,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Rounds drafted from earlier text: {rounds}</source>
+            <translation>由前文起草的轮数：{rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>轮数：{rounds}</translation>
         </message>
@@ -1097,6 +1092,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>Thoughts</source>
             <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Tokens checked per round: {widths}</source>
+            <translation>每轮检查的词元数：{widths}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />

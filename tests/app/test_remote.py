@@ -210,7 +210,7 @@ class TestStatistics:
         details = wording.details(stats).splitlines()
         assert "120 tokens drafted, 104 accepted (87%)" in details
         assert "Statistics as reported by the server" in details
-        assert not [line for line in details if "reused" in line or "Block widths" in line or "tested" in line]
+        assert not [line for line in details if "reused" in line or "checked per round" in line or "tested" in line]
 
     def test_rounds_that_are_not_reported_are_not_shown(self, start: Start) -> None:
         app = start()

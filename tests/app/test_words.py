@@ -130,8 +130,15 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
 
 def test_the_details_include_seed_and_reused_tokens() -> None:
     text = wording.details(stats())
-    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Block widths used: 16" in text
+    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Tokens checked per round: 16" in text
     assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
+
+
+def test_the_details_name_a_drafter_unless_its_folder_is_just_called_drafter() -> None:
+    drafted = replace(stats(), drafter_kind="DFlash", drafter="drafter", lookup_rounds=3)
+    lines = wording.details(drafted).splitlines()
+    assert "Drafter: DFlash" in lines and "Rounds drafted from earlier text: 3" in lines
+    assert "Drafter: DFlash, lab/D" in wording.details(replace(drafted, drafter="lab/D")).splitlines()
 
 
 def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:

@@ -112,7 +112,7 @@ class PromptBar(QWidget):
             processed = tr("{count} processed at {rate}", count=count, rate=wording.rate(stats.prompt_tok_s))
         self.legend = tr("{count} reused", count=wording.number(self._reused)), processed
         theme.set_font(self, SMALL)
-        self.setFixedSize(_legend_size(self, self.legend) + QSize(0, BAR_HEIGHT))
+        _fill_width(self, _legend_size(self, self.legend) + QSize(0, BAR_HEIGHT))
         self.setAccessibleName(tr("Prompt"))
         self.setAccessibleDescription("; ".join(self.legend))
 
@@ -120,9 +120,9 @@ class PromptBar(QWidget):
         colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        _draw_bar(painter, QRectF(0, 0, CHART.width(), BAR_HEIGHT), colors.track, 4)
+        _draw_bar(painter, QRectF(0, 0, self.width(), BAR_HEIGHT), colors.track, 4)
         if self._reused:
-            width = max(8.0, CHART.width() * self._reused / max(1, self._reused + self._processed))
+            width = max(8.0, self.width() * self._reused / max(1, self._reused + self._processed))
             _draw_bar(painter, QRectF(0, 0, width, BAR_HEIGHT), colors.accent, 4)
         _draw_legend(painter, self._theme, BAR_HEIGHT, zip(self.legend, (colors.accent, colors.track), strict=True))
         painter.end()
@@ -140,7 +140,7 @@ class RoundsChart(QWidget):
         theme.set_font(self, SMALL)
         highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=0.0)
         self.legend = tr("Accepted"), tr("Drafted (max {highest})", highest=wording.number(highest))
-        self.setFixedSize(_legend_size(self, self.legend) + QSize(0, CHART.height()))
+        _fill_width(self, _legend_size(self, self.legend) + QSize(0, CHART.height()))
         self.setAccessibleName(tr("Drafted and accepted tokens per round"))
         least, most = min(accepted, default=0), max(accepted, default=0)
         self.setAccessibleDescription(
@@ -152,14 +152,14 @@ class RoundsChart(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=1.0) or 1.0
-        step = min(MAX_BAR_WIDTH, CHART.width() / max(1, len(self.bars)))
+        step = min(MAX_BAR_WIDTH, self.width() / max(1, len(self.bars)))
         gap = 1.0 if step < 6 else 2.0
         for number, (accepted, drafted) in enumerate(self.bars):
             for value, color in ((drafted, colors.track), (accepted, colors.accent)):
                 height = CHART.height() * value / highest
                 _draw_bar(painter, QRectF(number * step, CHART.height() - height, step - gap, height), color, 1.5)
         painter.setPen(QPen(QColor(colors.line), 1))
-        painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
+        painter.drawLine(0, CHART.height(), self.width(), CHART.height())
         _draw_legend(painter, self._theme, CHART.height(), zip(self.legend, (colors.accent, colors.track), strict=True))
         painter.end()
 
@@ -189,6 +189,13 @@ def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tupl
         painter.setPen(QColor(theme.colors.secondary))
         painter.drawText(x + SQUARE, baseline, label)
         x += SQUARE + metrics.horizontalAdvance(label) + LEGEND_SPACING
+
+
+def _fill_width(chart: QWidget, least: QSize) -> None:
+    """Give a chart its height and the width of its panel."""
+    chart.setMinimumWidth(least.width())
+    chart.setFixedHeight(least.height())
+    chart.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
 
 def _legend_size(widget: QWidget, labels: Iterable[str]) -> QSize:

@@ -441,6 +441,8 @@ def test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds(start: Sta
     assert details.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
     assert "Prompt: 9 tokens, 0 reused" in details.facts.text()
     app.until(lambda: details.isVisible() and details.height() >= details.sizeHint().height())
+    panel = details.contentsRect().width() - 32
+    assert [details.findChild(chart).width() for chart in (RoundsChart, PromptBar)] == [panel, panel]
     reply = app.reply
     assert details.mapTo(reply, QPoint()).y() >= reply.blocks.geometry().bottom()  # it never covers the reply
     assert not details.isWindow() and app.window.transcript.following
