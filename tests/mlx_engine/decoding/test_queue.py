@@ -273,7 +273,7 @@ def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatc
 class PlainStepFirst:
     """Chooses one plain step, then rounds: the step after which a round is queued although nothing waits to be read."""
 
-    def __init__(self, history: object, lookup_only: bool) -> None:
+    def __init__(self, history: object, lookup_only: bool, temperature: float) -> None:
         self.first = True
 
     def choose(self, depth: int, offer: object = None) -> WidthChoice:

@@ -85,7 +85,7 @@ class _Scripted:
 def scripted(monkeypatch):
     pair = _Scripted()
     monkeypatch.setattr(comparison, "prefill", lambda *_: iter((pair.logits,)))
-    monkeypatch.setattr(comparison.chat, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
+    monkeypatch.setattr(comparison.chat_prompt, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
     return pair
 
 

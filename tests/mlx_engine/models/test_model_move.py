@@ -143,7 +143,9 @@ import os, signal, sys, threading
 from pathlib import Path
 from typing import Any
 from huggingface_hub import constants
-from mlx_engine.models import cache, data_files, model_move
+from mlx_engine.contract import files as data_files
+from mlx_engine.models.downloads import model_move
+from mlx_engine.models.files import hub_cache as cache
 old, new, disk, last = sys.argv[1:]
 constants.HF_HUB_CACHE = old
 model_move._PIECE = 1 << 14

@@ -26,14 +26,15 @@ def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
         "DSpark by RedHatAI · 2.6–3.8×",
     ]
     assert box.isVisible() and [quantizations.itemText(index) for index in range(2)] == ["4-bit", "8-bit"]
-    assert "Usually gives the most tokens per second." in card(app).facts.shown["Why this pair"]
+    assert "Usually gives the most tokens per second." not in card(app).facts.shown["Why this pair"]
     box.activated.emit(1)
     quantizations.activated.emit(1)
     one = look_at(app, "qwen3.8-27b")
     assert one.shown.pair == Pair("mlx-community/Qwen3.8-27B-8bit", "seabit-ai/Qwen3.8-27B-DFlash2-4bit")
     assert (quantizations.currentText(), box.currentIndex()) == ("8-bit", 1)
     facts = card(app).facts.shown
-    assert "Gains the most from DFlash." in facts["Why this pair"] and facts["License"].endswith("drafter: Apache 2.0")
+    assert "Gains the most from DFlash." not in facts["Why this pair"]  # too slow without a GPU
+    assert facts["License"].endswith("drafter: Apache 2.0")
     assert facts["Kind"] == "DFlash 2, block size 8, qwen3_5" and "Published speedups" not in facts
     look_at(app, "qwen3-coder-30b-a3b")
     assert not box.isVisible() and not quantizations.isVisible()
