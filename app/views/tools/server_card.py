@@ -78,7 +78,7 @@ class ServerCard(QFrame):
         self.switch.setChecked(config.enabled)
         self.target.setText(one_line(target(config), MAX_TARGET))
         self.target.setToolTip(as_tooltip(self.target.text()))
-        self.state.setText(state_text(config, status))
+        self.state.setText(state_text(config, status, config.enabled))
         set_look(self.state, "danger" if failed else "secondary")
         self.switch.setAccessibleDescription(self.state.text())
         self.log.setText("\n".join(one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]))
@@ -178,9 +178,15 @@ def count_of_tools(count: int) -> str:
     return tr("1 tool") if count == 1 else tr("{count} tools", count=number(count))
 
 
-def state_text(config: ServerConfig, status: ServerStatus) -> str:
-    """Describe a server's state."""
-    if not config.enabled:
+def state_text(config: ServerConfig, status: ServerStatus, on: bool) -> str:
+    """Describe a server's state.
+
+    Args:
+        config: the server.
+        status: its connection.
+        on: whether the server is on. An example can turn it on in its chat only.
+    """
+    if not on:
         return tr("Off")
     if config.builtin == "files" and not config.folders:
         return tr("Add a folder that models may read.")

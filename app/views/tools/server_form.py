@@ -145,7 +145,7 @@ class ServerForm(QDialog):
             return  # closed or edited in the meantime
         self.test.setEnabled(True)
         failed = status.state == "failed"
-        lines = [state_text(replace(self._old, builtin="", enabled=True), status)]
+        lines = [state_text(replace(self._old, builtin=""), status, on=True)]
         lines += [one_line(line, MAX_LINE) for line in status.log[-LOG_LINES:]] if failed else []
         lines += [one_line(", ".join(tool.name for tool in status.tools), MAX_TARGET)] if status.tools else []
         self._say("\n".join(lines), failed)

@@ -95,7 +95,7 @@ class ToolsButton(IconButton):
         status = self._box.status
         for config in chosen:
             if status[config.name].state in ("failed", "sign_in"):
-                lines.append(f"{server_title(config)}: {state_text(config, status[config.name])}")
+                lines.append(f"{server_title(config)}: {state_text(config, status[config.name], on=True)}")
             elif config.url:
                 lines.append(sent_to(config))
         lines += [text for text in (self._cost, self._box.problem) if text]
@@ -134,7 +134,7 @@ class ToolsButton(IconButton):
         action = menu.addAction(menu_text(text))
         action.setCheckable(True)
         action.setChecked(on)
-        tip = state_text(config, status)
+        tip = state_text(config, status, on or config.enabled)
         action.setToolTip(as_tooltip(f"{tip}\n{sent_to(config)}" if config.url else tip))
         action.toggled.connect(partial(self._switch_server, config))
         if not on or status.state != "ready" or len(status.tools) < 2:

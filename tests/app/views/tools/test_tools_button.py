@@ -196,6 +196,26 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
     assert not again.conductor.tools.builtin("calculator").enabled
 
 
+def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Running, servers: type[FakeServers]) -> None:
+    """The entry was checked, and its tooltip said “Off”."""
+    conductor, button = app.conductor, app.window.foot.tools
+    assert entries(button.make_menu())["Calculator"].toolTip() == "Off"
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    entry = entries(button.make_menu())["Calculator"]
+    assert entry.isChecked() and entry.toolTip() == "Connected · 1 tool"
+    conductor.new_chat()
+    entry = entries(button.make_menu())["Calculator"]
+    assert not entry.isChecked() and entry.toolTip() == "Off"
+
+
+def test_a_server_that_an_example_turned_on_and_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
+    servers.answers["Calculator"] = failed("It broke.")
+    app.window.transcript.welcome.calculation.click()
+    app.until(lambda: "Calculator: It broke." in app.window.foot.tools.toolTip())
+    assert entries(app.window.foot.tools.make_menu())["Calculator"].toolTip() == "It broke."
+
+
 def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
     start: Start, servers: type[FakeServers], tmp_path: Path
 ) -> None:
