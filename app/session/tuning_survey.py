@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.session.pair_session import PairLoader
 from app.storage.wording import size
 from app.text.language import number, tr
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
@@ -15,6 +16,7 @@ from mlx_engine.hardware import machine
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.models.tuning_needs import TuningNeeds, predict_needs
 
 _FEWEST_CHATS = 2
@@ -68,6 +70,34 @@ class TuningSurvey:
             needed=size(needed),
             free=size(free),
         )
+
+
+def loaded_pair(loader: PairLoader) -> TuningPair | None:
+    """Return the loaded pair, or None if it has no drafter on this disk or is the demo pair."""
+    pair, info, here = loader.pair, loader.info, loader.loaded_from
+    if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
+        return None
+    return None if _has_demo_drafter(loader) else TuningPair(pair.name, here.target, info.drafter_folder)
+
+
+def why_not_tunable(loader: PairLoader) -> str:
+    """Return why there is no loaded pair to tune, or an empty string."""
+    if loaded_pair(loader) is not None:
+        return ""
+    if loader.pair is None:
+        return tr("Load a pair to tune its drafter.")
+    if loader.pair.remote:
+        return tr("A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.")
+    if _has_demo_drafter(loader):
+        return tr(
+            "The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's "
+            "folder and add the copy in Models."
+        )
+    return tr("This pair has no drafter to tune. Choose a pair with a DFlash drafter.")
+
+
+def _has_demo_drafter(loader: PairLoader) -> bool:
+    return loader.has_demo or (loader.info is not None and loader.info.drafter_folder == demo_pair()[1])
 
 
 def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:

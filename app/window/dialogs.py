@@ -15,6 +15,7 @@ from app.session.notice import Notice
 from app.session.picker import Picker
 from app.session.preferences import Pane, Preferences
 from app.session.tuning_run import TuningJob
+from app.session.tuning_survey import loaded_pair
 from app.session.updates import Release, licenses
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
@@ -28,7 +29,7 @@ from app.views.server.server_dialog import ServerDialog
 from app.views.settings.saved_prompts import SavedPrompts, SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
-from app.views.tuning.tune_dialog import TuneDialog, loaded_pair
+from app.views.tuning.tune_dialog import TuneDialog
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import SCREEN_SHARE, Form, column, line, row
 from app.widgets.save_dialog import confirm

@@ -665,6 +665,11 @@
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>Ein Server wird verwendet, dessen Drafter sich von hier aus nicht anpassen lässt. Laden Sie dazu ein Modell auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>All saved messages are from one chat. Start another chat, then try again.</source>
             <translation>Alle gesicherten Nachrichten stammen aus einem Chat. Beginnen Sie einen weiteren Chat, und versuchen Sie es dann erneut.</translation>
         </message>
@@ -680,13 +685,28 @@
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>Laden Sie ein Paar, um dessen Drafter anzupassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
             <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Dieser ist von der Art {kind}.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>Das Demo-Paar gehört zu Slipstream, daher lässt sich sein Drafter nicht ändern. Laden Sie ein anderes Paar, oder kopieren Sie den Ordner des Demo-Paars und fügen Sie die Kopie unter „Modelle“ hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
             <translation>Der Ordner des Drafters lässt sich nicht ändern. Kopieren Sie das Paar in einen anderen Ordner, und fügen Sie es dann unter „Modelle“ hinzu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -4555,11 +4575,6 @@
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
-            <translation>Ein Server wird verwendet, dessen Drafter sich von hier aus nicht anpassen lässt. Laden Sie dazu ein Modell auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>About {needed}, for a second copy of the pair ({free} free)</source>
             <translation>Etwa {needed} für eine zweite Kopie des Paars ({free} frei)</translation>
         </message>
@@ -4617,11 +4632,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>Learn more about tuning</source>
             <translation>Weitere Infos zum Anpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Load a pair to tune its drafter.</source>
-            <translation>Laden Sie ein Paar, um dessen Drafter anzupassen.</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -4690,11 +4700,6 @@
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
-            <translation>Das Demo-Paar gehört zu Slipstream, daher lässt sich sein Drafter nicht ändern. Laden Sie ein anderes Paar, oder kopieren Sie den Ordner des Demo-Paars und fügen Sie die Kopie unter „Modelle“ hinzu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>The drafter will be used as it was published. You can tune it again at any time.</source>
             <translation>Der Drafter wird wieder so verwendet, wie er veröffentlicht wurde. Sie können ihn jederzeit erneut anpassen.</translation>
         </message>
@@ -4707,11 +4712,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
             <translation>Der angepasste Drafter wurde entfernt. Laden Sie das Paar neu, damit er nicht mehr verwendet wird.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
-            <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />

@@ -665,6 +665,11 @@
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
+            <translation>正在使用服务器，无法从这里调优其草稿模型。要调优，请载入这台电脑上的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>All saved messages are from one chat. Start another chat, then try again.</source>
             <translation>所有已存储的消息都来自同一个对话。请开始另一个对话，然后重试。</translation>
         </message>
@@ -680,13 +685,28 @@
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>Load a pair to tune its drafter.</source>
+            <translation>载入模型对后即可调优其草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>Only DFlash and DFlash 2 drafters can be tuned. This one is of the kind {kind}.</source>
             <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。此草稿模型的类型是 {kind}。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
+            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
+            <translation>演示模型对是 Slipstream 的一部分，因此无法更改其草稿模型。请载入其他模型对，或拷贝演示模型对的文件夹，然后在“模型”中添加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
             <source>The drafter's folder can't be changed. Copy the pair to another folder, then add it in Models.</source>
             <translation>无法更改草稿模型的文件夹。请将模型对拷贝到其他文件夹，然后在“模型”中添加。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
+            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
+            <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -4555,11 +4575,6 @@
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.</source>
-            <translation>正在使用服务器，无法从这里调优其草稿模型。要调优，请载入这台电脑上的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>About {needed}, for a second copy of the pair ({free} free)</source>
             <translation>约 {needed}，用于模型对的第二份副本（{free} 可用）</translation>
         </message>
@@ -4617,11 +4632,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>Learn more about tuning</source>
             <translation>了解有关调优的更多信息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Load a pair to tune its drafter.</source>
-            <translation>载入模型对后即可调优其草稿模型。</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -4690,11 +4700,6 @@
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's folder and add the copy in Models.</source>
-            <translation>演示模型对是 Slipstream 的一部分，因此无法更改其草稿模型。请载入其他模型对，或拷贝演示模型对的文件夹，然后在“模型”中添加该副本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>The drafter will be used as it was published. You can tune it again at any time.</source>
             <translation>将使用公布时的草稿模型。您可以随时重新调优。</translation>
         </message>
@@ -4707,11 +4712,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>The tuned drafter was removed. Reload the pair to stop using it.</source>
             <translation>调优后的草稿模型已移除。请重新载入模型对以停止使用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
-            <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />

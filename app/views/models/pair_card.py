@@ -10,6 +10,7 @@ from app.session.downloads import PairState
 from app.session.model_list import Candidate, Variant
 from app.session.picker import Picker
 from app.session.recommendation import precision_note
+from app.session.tuning_survey import why_not_tunable
 from app.storage.wording import rate_range, size, tokens
 from app.text.language import number, sentences, tr, translated, unbroken
 from app.views.machine.this_mac import machine_title
@@ -158,6 +159,10 @@ class PairCard(ScrollingPage):
         self.cancel.setToolTip(self.cancel.accessibleName())
         loaded = self._conductor.loader.pair
         self.tune.setVisible(state == "loaded" and loaded is not None and bool(loaded.drafter))
+        why_not = why_not_tunable(self._conductor.loader)
+        self.tune.setEnabled(not why_not)
+        self.tune.setToolTip(as_tooltip(why_not))
+        self.tune.setAccessibleDescription(why_not)
         self.delete.setVisible(bool(self._picker.deletable))
         self.remove.setVisible(one.custom is not None and state in ("absent", "unavailable", "ready"))
 

@@ -5,16 +5,14 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
 from app.session.conductor import Conductor
 from app.session.downloads import duration
-from app.session.pair_session import PairLoader
 from app.session.tuning_run import TuningJob
-from app.session.tuning_survey import TuningPair
+from app.session.tuning_survey import loaded_pair, why_not_tunable
 from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
 from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
-from mlx_engine.models.library.pair import demo_pair
 
 
 class TuneDialog(QDialog):
@@ -35,6 +33,7 @@ class TuneDialog(QDialog):
             "Tuning adapts the drafter to this model and to your messages. The text of replies never changes, only their speed. "
             "It runs in the background with low priority. Replies are slower while it runs."
         )
+        self.about = styled_label(theme, about, "secondary", wrap=True)
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(8)
@@ -60,9 +59,9 @@ class TuneDialog(QDialog):
         learn = button(tr("Learn More"), tr("Learn more about tuning"), "bordered", self.help_requested.emit)
         page = column(
             self.title,
-            styled_label(theme, about, "secondary", wrap=True),
-            self.facts,
             self.notice,
+            self.about,
+            self.facts,
             self.error,
             self.state,
             self.bar,
@@ -93,19 +92,9 @@ class TuneDialog(QDialog):
 
     def _why_not(self) -> str:
         """Return why there is nothing to tune, or an empty string."""
-        pair, info = self._loader.pair, self._loader.info
         if self._job.pair is not None:
             return self._job.surveyed.why_not if self._job.surveyed else ""
-        if pair is None or info is None:
-            return tr("Load a pair to tune its drafter.")
-        if pair.remote:
-            return tr("A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.")
-        if self._loader.has_demo or info.drafter_folder == demo_pair()[1]:
-            return tr(
-                "The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's "
-                "folder and add the copy in Models."
-            )
-        return tr("This pair has no drafter to tune. Choose a pair with a DFlash drafter.")
+        return why_not_tunable(self._loader)
 
     @Slot()
     def look(self) -> None:
@@ -249,15 +238,6 @@ class TuneDialog(QDialog):
             self._reloads = False
             self._conductor.use(self._loader.here)
         self.refresh()
-
-
-def loaded_pair(loader: PairLoader) -> TuningPair | None:
-    """Return the loaded pair, or None if it has no drafter on this disk or is the demo pair."""
-    pair, info, here = loader.pair, loader.info, loader.loaded_from
-    if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
-        return None
-    is_demo = info.drafter_folder == demo_pair()[1]
-    return None if is_demo else TuningPair(pair.name, here.target, info.drafter_folder)
 
 
 class GainTable(QWidget):

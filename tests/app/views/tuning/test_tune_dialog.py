@@ -225,6 +225,7 @@ def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(start: Start, f
     app = start(data=tmp_path)
     window = dialog(app)
     assert "part of Slipstream" in window.notice.label.text() and not window.main.isEnabled() and window.models.isVisible()
+    assert window.notice.y() < window.about.y(), "before the text about what tuning would do"
     app.conductor.use(LoadPair(folders[0]))
     app.until(lambda: app.conductor.loader.progress is None)
     assert "has no drafter" in window.notice.label.text() and not window.main.isEnabled()
@@ -241,18 +242,34 @@ def test_choosing_the_command_again_reads_the_messages_again(start: Start, folde
     assert dialog(app) is window and window.prompts.text().startswith("13 from 13 chats")
 
 
-def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, tmp_path: Path) -> None:
+def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    app.window.dialogs.show_models()
+    models, picker = app.window.dialogs.find(PickerDialog), app.window.picker
+    assert models is not None
+    picker.add(*map(str, folders), "Mine")
+    app.until(lambda: picker.selected.startswith("folder:"))
+    models.card.main.click()
+    app.until(lambda: picker.current is not None and picker.state(picker.current) == "loaded")
+    tune = models.card.tune
+    assert tune.isVisible() and tune.isEnabled() and tune.toolTip() == ""
+    tune.click()
+    assert app.window.dialogs.find(TuneDialog) is not None
+    picker.select("demo")
+    assert not tune.isVisible()
+
+
+def test_the_models_window_says_why_the_demo_pair_is_not_tuned(start: Start, tmp_path: Path) -> None:
+    """The button was enabled, and led to a refusal."""
     app = start(data=tmp_path)
     app.window.dialogs.show_models()
     models = app.window.dialogs.find(PickerDialog)
     assert models is not None
     app.until(lambda: bool(app.window.picker.rows))
     app.window.picker.select("demo")
-    assert models.card.tune.isVisible()
-    models.card.tune.click()
-    assert app.window.dialogs.find(TuneDialog) is not None
-    app.window.picker.select(app.window.picker.rows[-1].id)
-    assert not models.card.tune.isVisible()
+    tune = models.card.tune
+    assert tune.isVisible() and not tune.isEnabled()
+    assert "part of Slipstream" in tune.toolTip() and "part of Slipstream" in tune.accessibleDescription()
 
 
 def test_a_server_is_not_tuned(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
