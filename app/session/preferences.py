@@ -173,7 +173,9 @@ class Preferences(QObject):
         str(MOST_STEPS),
         lambda: tr("Steps per reply"),
         choices=lambda: {count: count for count in _TOOL_STEPS},
-        help=lambda: tr("A reply ends after this many steps. The model can't call tools in the last one."),
+        help=lambda: tr(
+            "A step ends when the model calls tools and gets their results. In the last step, the model answers without tools."
+        ),
         pane="tools",
     )
 

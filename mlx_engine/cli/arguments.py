@@ -248,7 +248,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         type=whole(1),
         default=MOST_STEPS,
         metavar="N",
-        help=f"end a reply after N steps; the model can't call tools in the last one (default {MOST_STEPS})",
+        help=f"end a reply after N steps; a step ends with tool calls, the last one with the answer (default {MOST_STEPS})",
     )
 
 

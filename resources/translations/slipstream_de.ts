@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
-            <translation>Nach so vielen Schritten endet eine Antwort. Im letzten kann das Modell keine Werkzeuge aufrufen.</translation>
+            <source>A step ends when the model calls tools and gets their results. In the last step, the model answers without tools.</source>
+            <translation>Ein Schritt endet, wenn das Modell Werkzeuge aufruft und deren Ergebnisse erhält. Im letzten Schritt antwortet das Modell ohne Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />

@@ -450,8 +450,8 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>A reply ends after this many steps. The model can't call tools in the last one.</source>
-            <translation>回复在达到此步骤数后结束。模型在最后一步不能调用工具。</translation>
+            <source>A step ends when the model calls tools and gets their results. In the last step, the model answers without tools.</source>
+            <translation>模型每次调用工具并获得结果后，一个步骤结束。在最后一步中，模型不使用工具，直接回答。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
