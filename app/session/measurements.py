@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Calibrated, Failed, PairInfo, TuningProgress
-from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.events import Failed, PairInfo, TuningProgress
+from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
 from mlx_engine.engine.host import Job
 

@@ -13,7 +13,8 @@ import mlx.core as mx
 from mlx_engine.calibration import saved_calibration
 from mlx_engine.calibration.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Calibrated, TuningProgress
+from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from mlx_engine.cli.console import note, print_json, say
 from mlx_engine.cli.session import measure, open_pair
-from mlx_engine.contract.events import Calibrated
+from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.engine.host import EngineDoor
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
@@ -120,24 +120,6 @@ class TuningProgress:
 
     fraction: float
     step: EngineText
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """Measured seconds of passes.
-
-    `plain_s` is [depths]; `verify_s` and `draft_s` are [depths][widths].
-
-    Attributes:
-        saved: whether later starts use the results too.
-    """
-
-    depths: tuple[int, ...]
-    widths: tuple[int, ...]
-    plain_s: tuple[float, ...]
-    verify_s: tuple[tuple[float, ...], ...]
-    draft_s: tuple[tuple[float, ...], ...]
-    saved: bool
 
 
 @dataclass(frozen=True)

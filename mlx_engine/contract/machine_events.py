@@ -1,4 +1,4 @@
-"""Events about this machine: its limits, and trials of Metal kernels."""
+"""Events about this machine: its limits, costs of passes, and trials of Metal kernels."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,6 +48,24 @@ class KernelsSelected:
     depths: tuple[int, ...] = ()
     switch: int = 0
     saved: bool = False
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Measured seconds of passes.
+
+    `plain_s` is [depths]; `verify_s` and `draft_s` are [depths][widths].
+
+    Attributes:
+        saved: whether later starts use the results too.
+    """
+
+    depths: tuple[int, ...]
+    widths: tuple[int, ...]
+    plain_s: tuple[float, ...]
+    verify_s: tuple[tuple[float, ...], ...]
+    draft_s: tuple[tuple[float, ...], ...]
+    saved: bool
 
 
 @dataclass(frozen=True)

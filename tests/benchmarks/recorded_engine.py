@@ -7,7 +7,6 @@ from pathlib import Path
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
-    Calibrated,
     Commit,
     CompareResult,
     CompareRun,
@@ -24,7 +23,7 @@ from mlx_engine.contract.events import (
     TokenCount,
     TuningProgress,
 )
-from mlx_engine.contract.machine_events import KernelsSelected, Roofline
+from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 

@@ -11,7 +11,8 @@ from mlx_lm.models.cache import RotatingKVCache
 from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Calibrated, PairInfo, TuningProgress
+from mlx_engine.contract.events import PairInfo, TuningProgress
+from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable

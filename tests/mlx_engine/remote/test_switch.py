@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mlx_engine.contract.events import Calibrated, CompareResult, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import (
     Calibrate,
     CompareRequest,
