@@ -201,6 +201,7 @@ class Commit:
             A character that spans several tokens counts for the first.
         at_s: seconds after the request, without waiting; None if unknown.
         logprobs: one entry per token, or none if the request has no `logprobs`.
+        unreadable_call: whether the text belongs to a tool call that can't be parsed.
     """
 
     text: str
@@ -210,6 +211,7 @@ class Commit:
     runs: tuple[tuple[Source, int], ...] = ()
     at_s: float | None = None
     logprobs: tuple[PositionLogprobs, ...] = ()
+    unreadable_call: bool = False
 
 
 @dataclass(frozen=True)

@@ -186,9 +186,14 @@ def resolved(schema: Any, root: dict) -> dict:
 
 @dataclass(frozen=True)
 class TextPart:
-    """Part of a reply's text. Any calls in the part replace the text."""
+    """Part of a reply's text: prose, or a block of calls with the whitespace before it.
+
+    Attributes:
+        calls: the calls of a block, which replace its text; empty if they can't be parsed.
+    """
 
     text: str
+    is_block: bool = False
     calls: tuple[ToolCall, ...] = ()
 
 
@@ -253,7 +258,7 @@ class CallReader:
         return self.inside
 
     def _take(self, size: int, calls: tuple[ToolCall, ...] = ()) -> TextPart:
-        part = TextPart(self._text[:size], calls)
+        part = TextPart(self._text[:size], self.inside, calls)
         self._text = self._text[size:]
         self._began = self._began or bool(calls or part.text.strip())
         self.inside = False

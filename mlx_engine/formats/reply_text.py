@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import groupby, repeat
+from typing import NamedTuple
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
@@ -18,22 +19,34 @@ _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 _KNOWN = 8  # tokens of a raw prompt that are decoded before the reply
 
 
+class _Run(NamedTuple):
+    """The characters of a token.
+
+    Attributes:
+        unreadable: whether they belong to a call that can't be parsed.
+    """
+
+    source: Source
+    size: int
+    unreadable: bool = False
+
+
 @dataclass
 class _Text:
-    """Text and its runs: the source of each token, and its number of characters."""
+    """Text and its runs, which cover all of it."""
 
     text: str = ""
-    runs: list[tuple[Source, int]] = field(default_factory=list)
+    runs: list[_Run] = field(default_factory=list)
 
     def add(self, text: str, sources: Sequence[Source]) -> None:
         """Add the text of tokens, of which only the last completes a character."""
         left = len(text)
         for source in sources[:-1]:
             if left:
-                self.runs.append((source, 1))
+                self.runs.append(_Run(source, 1))
                 left -= 1
         if left:
-            self.runs.append((sources[-1], left))
+            self.runs.append(_Run(sources[-1], left))
         self.text += text
 
     def extend(self, other: "_Text") -> None:
@@ -45,14 +58,20 @@ class _Text:
         taken = _Text(self.text[:count])
         self.text = self.text[count:]
         while count:
-            source, size = self.runs[0]
-            taken.runs.append((source, min(size, count)))
-            if size > count:
-                self.runs[0] = (source, size - count)
+            run = self.runs[0]
+            taken.runs.append(run._replace(size=min(run.size, count)))
+            if run.size > count:
+                self.runs[0] = run._replace(size=run.size - count)
             else:
                 del self.runs[0]
-            count -= min(size, count)
+            count -= min(run.size, count)
         return taken
+
+    def mark_unreadable(self) -> None:
+        """Mark the text, except whitespace at its start, as that of a call that can't be parsed."""
+        space = self.take(len(self.text) - len(self.text.lstrip()))
+        self.text = space.text + self.text
+        self.runs = [*space.runs, *(run._replace(unreadable=True) for run in self.runs)]
 
 
 @dataclass
@@ -65,9 +84,16 @@ class _Piece:
     sources: list[Source] = field(default_factory=list)
     logprobs: list[PositionLogprobs] = field(default_factory=list)
 
-    def commit(self) -> Commit:
-        found = Commit(self.text.text, self.channel, tuple(self.tokens), tuple(self.sources), tuple(self.text.runs))
-        return replace(found, logprobs=tuple(self.logprobs)) if self.logprobs else found
+    def commits(self) -> Iterator[Commit]:
+        """Yield the tokens and the text, if any. Text of calls that can't be parsed has its own commits."""
+        tokens, sources, logprobs = tuple(self.tokens), tuple(self.sources), tuple(self.logprobs)
+        groups = groupby(self.text.runs, key=lambda run: run.unreadable)
+        sizes = [(unreadable, sum(run.size for run in runs)) for unreadable, runs in groups]
+        for unreadable, size in sizes or ([(False, 0)] if tokens else []):
+            part = self.text.take(size)
+            runs = tuple((run.source, run.size) for run in part.runs)
+            yield Commit(part.text, self.channel, tokens, sources, runs, logprobs=logprobs, unreadable_call=unreadable)
+            tokens, sources, logprobs = (), (), ()
 
 
 class ReplyText:
@@ -75,7 +101,7 @@ class ReplyText:
 
     Leading whitespace of a section, special tokens, and an unfinished last character are not shown. A reply to a raw prompt may
     begin with whitespace. The stop sequence that is complete first ends the answer, however the text is split into tokens. Calls
-    that can't be parsed become text of the answer.
+    that can't be parsed become text of the answer, in commits that say so.
 
     Args:
         tokenizer: the target's tokenizer.
@@ -159,21 +185,18 @@ class ReplyText:
             shown = self._decode(text)
             for part in self._flush(shown) if ended else self._show(shown):
                 if isinstance(part, ToolCall):
-                    if piece.tokens or piece.text.text:
-                        yield piece.commit()
-                        piece = _Piece(self.channel)
+                    yield from piece.commits()
+                    piece = _Piece(self.channel)
                     yield part
                 else:
                     piece.text.extend(part)
             if ended and not self.ended:
-                if piece.tokens or piece.text.text:
-                    yield piece.commit()
+                yield from piece.commits()
                 self._begin_section()
                 piece = _Piece(self.channel)
             if self.ended:  # checked after every token, so that no later token counts
                 break
-        if piece.tokens or piece.text.text:
-            yield piece.commit()
+        yield from piece.commits()
 
     def finish(self, ended: bool = True) -> Iterator[Commit | ToolCall]:
         """Yield the text and tool calls held back until the end of the reply.
@@ -189,8 +212,7 @@ class ReplyText:
                 yield part
             else:
                 piece.text.extend(part)
-        if piece.text.text:
-            yield piece.commit()
+        yield from piece.commits()
         if ended and self._reader and self._format and self.channel == "thinking":  # some models don't close it before a call
             calls = last_calls(self._format, self._thoughts, self._tools)
             self.called = self.called or bool(calls)
@@ -240,6 +262,7 @@ class ReplyText:
             shown += self._parts(self._reader.finish(ended))
         elif self._format and self._tool:
             calls = self._format.calls(self._call.text, self._tools, self._tool) if ended else ()
+            self._call.mark_unreadable()
             shown += self._shown_calls(calls) if calls else [self._shown_text(self._call)]
             self._call, self._tool = _Text(), ""
         shown.append(self._held)
@@ -261,6 +284,8 @@ class ReplyText:
         shown: list[_Text | ToolCall] = []
         for part in parts:
             text = self._call.take(len(part.text))
+            if part.is_block:
+                text.mark_unreadable()
             if not self.ended:
                 shown += self._shown_calls(part.calls) if part.calls else [self._shown_text(text)]
         return shown
@@ -277,9 +302,10 @@ class ReplyText:
             if found.text:
                 self._at_start = False
                 gap = "\n\n" if self._headed and self.channel in self._shown else ""  # another message of the same channel
-                gap += f"{self._tool} " if self._tool else ""
-                if gap:
-                    found = _Text(gap + found.text, [(found.runs[0][0], len(gap)), *found.runs])
+                name = f"{self._tool} " if self._tool else ""
+                first = found.runs[0]
+                added = [_Run(first.source, len(gap)), first._replace(size=len(name))]
+                found = _Text(gap + name + found.text, [*(run for run in added if run.size), *found.runs])
                 self._shown.add(self.channel)
         if self.channel == "thinking" or not self._stop:
             return found
