@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from app.storage.chat_tree import Chat, new_id
 from app.storage.records import chat_to_json
 from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
+from app.text.plain_text import fenced
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
 from mlx_engine.contract.visible import visible
@@ -55,23 +55,25 @@ def to_markdown(chat: Chat) -> str:
     for turn in chat.turns:
         if turn.asked is not None:
             parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
-        for number, step in enumerate(turn.reply.steps):
+        for number, step in enumerate(turn.reply.shown_steps):
             if step.thinking.strip():
                 parts += ["<details><summary>Thoughts</summary>", step.thinking.strip(), "</details>"]
             if turn.answered is not None and number == 0:
                 parts.append(f"## {turn.reply.origin or 'Slipstream'}")
-            parts.append(step.answer.strip())
+            if step.unreadable:
+                parts += ["*(tool call: unreadable)*", _code(step.answer)]
+            else:
+                parts.append(step.answer.strip())
             for call in step.calls:
-                parts += [f"*(tool call: {call.state})*", _fenced(f"{call.call.name} {call.call.arguments}"), _fenced(call.result)]
+                parts += [f"*(tool call: {call.state})*", _code(f"{call.call.name} {call.call.arguments}"), _code(call.result)]
         if turn.answered is not None and (remark := turn.reply.error or wording.ending(turn.reply)):
             parts.append(f"*({remark})*")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _fenced(text: str) -> str:
-    """Return untrusted text as a Markdown code block that the text can't end."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}\n{visible(text)}\n{fence}" if text else ""
+def _code(text: str) -> str:
+    """Return untrusted text as a Markdown code block."""
+    return fenced(visible(text)) if text else ""
 
 
 def write_file(file: Path, content: bytes | str) -> None:

@@ -33,6 +33,7 @@ _REPLY = (
     "result_length",
     "stats",
     "calls",
+    "unreadable_calls",
     "step_stats",
 )
 _REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop", "rolling")
@@ -96,6 +97,7 @@ def node_from(
     )
     reply.reason = reply.reason or "interrupted"
     reply.calls = tuple(_closed_calls(reply))
+    reply.unreadable_calls = tuple(_valid_ranges(reply))
     if reply.thinking_s is not None and reply.thinking_s < 0:
         reply.thinking_s = None
     return Node(role, reply=reply, request=request, id=node_id, created=created)
@@ -109,6 +111,16 @@ def _closed_calls(reply: Reply) -> Iterator[CallRecord]:
         thought = min(max(thought, one.thinking_end), len(reply.thinking))
         found = replace(one, answer_end=answered, thinking_end=thought)
         yield found if one.ended else replace(found, state="stopped", result=STOPPED)
+
+
+def _valid_ranges(reply: Reply) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a stored reply's unreadable calls that fit its text."""
+    end = 0
+    for first, last in reply.unreadable_calls:
+        first, last = max(first, end), min(last, len(reply.answer))
+        if first < last:
+            yield first, last
+            end = last
 
 
 def chat_to_json(chat: Chat) -> _Json:

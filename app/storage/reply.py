@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 from typing import Literal, get_args
 
 from app.text.language import translated
+from app.text.plain_text import fenced
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import (
     Commit,
@@ -117,6 +118,7 @@ class ReplyStep:
     Attributes:
         answer_start: offset of `answer` in the reply's answer.
         thinking_start: offset of `thinking` in the reply's thinking.
+        unreadable: whether `answer` is the text of a call that can't be parsed; only in `Reply.shown_steps`.
     """
 
     answer: str
@@ -124,6 +126,12 @@ class ReplyStep:
     answer_start: int
     thinking_start: int
     calls: tuple[CallRecord, ...] = ()
+    unreadable: bool = False
+
+    @property
+    def markdown(self) -> str:
+        """The answer as Markdown. A call that can't be parsed is a code block."""
+        return fenced(self.answer) if self.unreadable else self.answer
 
 
 @dataclass
@@ -151,6 +159,7 @@ class Reply:
     answer_by: Suppliers = field(default_factory=Suppliers)
     thinking_by: Suppliers = field(default_factory=Suppliers)
     calls: tuple[CallRecord, ...] = ()
+    unreadable_calls: tuple[tuple[int, int], ...] = ()  # start and end in the answer of each call that can't be parsed
     step_stats: tuple[Stats, ...] = ()  # one per request, if the reply has calls
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
@@ -172,6 +181,8 @@ class Reply:
                 self.thinking_s = at_s - self._thinking_since
                 self._count(event, at_s)
             case Commit():
+                if event.unreadable_call:
+                    self._mark_unreadable(len(self.answer), len(self.answer) + len(event.text))
                 self.answer += event.text
                 self.answer_by.add(len(event.text), event.runs)
                 self._count(event, at_s)
@@ -191,6 +202,12 @@ class Reply:
                     self.step_stats = (*self.step_stats, step)
             case Failed():
                 self.reason, self.error = "error", translated(event)
+
+    def _mark_unreadable(self, start: int, end: int) -> None:
+        ranges = self.unreadable_calls
+        if ranges and ranges[-1][1] == start:  # more of the same text
+            start, ranges = ranges[-1][0], ranges[:-1]
+        self.unreadable_calls = (*ranges, (start, end))
 
     def _count(self, event: Commit, at_s: float) -> None:
         if event.tokens:
@@ -237,9 +254,31 @@ class Reply:
         return [*found, ReplyStep(self.answer[answered:], self.thinking[thought:], answered, thought)]
 
     @property
+    def shown_steps(self) -> list[ReplyStep]:
+        """The steps as they are shown: each call that can't be parsed is a step of its own.
+
+        While the reply runs, only the last one grows, and others are added.
+        """
+        found: list[ReplyStep] = []
+        for step in self.steps:
+            start, end = step.answer_start, step.answer_start + len(step.answer)
+            marked = ((max(first, start), min(last, end)) for first, last in self.unreadable_calls)
+            cuts = [start, *(cut for first, last in marked if first < last for cut in (first, last)), end]
+            parts = [
+                ReplyStep(self.answer[first:last], "", first, step.thinking_start, unreadable=number % 2 == 1)
+                for number, (first, last) in enumerate(pairwise(cuts))
+            ]
+            if len(parts) > 1 and not parts[-1].answer:
+                parts.pop()
+            parts[0] = replace(parts[0], thinking=step.thinking)
+            parts[-1] = replace(parts[-1], calls=step.calls)
+            found += parts
+        return found
+
+    @property
     def text(self) -> str:
-        """The answer, with empty lines between the steps."""
-        return "\n\n".join(text for step in self.steps if (text := step.answer.strip()))
+        """The answer as Markdown, with empty lines between the steps."""
+        return "\n\n".join(text for step in self.shown_steps if (text := step.markdown.strip()))
 
     @property
     def messages(self) -> tuple[Message, ...]:

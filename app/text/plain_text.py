@@ -50,6 +50,12 @@ def title_from(text: str) -> str:
     return (whole if len(whole) > TITLE_CHARS // 2 else cut).rstrip(" ,;:.") + "…"
 
 
+def fenced(text: str) -> str:
+    """Return text as a Markdown code block that the text can't end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}\n{text}\n{fence}"
+
+
 def one_line(text: str, limit: int) -> str:
     """Return untrusted text as one line, truncated, with hidden characters visible."""
     shown = visible(" ".join(text[: 4 * limit].split()))

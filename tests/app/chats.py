@@ -89,6 +89,8 @@ def nodes(draw: st.DrawFn) -> Node:
         step_stats=draw(st.lists(stats, max_size=2).map(tuple)),
     )
     reply.calls = draw(calls(reply.answer, reply.thinking))
+    cuts = sorted(draw(st.sets(st.integers(0, len(reply.answer)), max_size=4)))
+    reply.unreadable_calls = tuple(zip(cuts[::2], cuts[1::2], strict=False))
     if not reply.origin:
         for by, text in ((reply.answer_by, reply.answer), (reply.thinking_by, reply.thinking)):
             cut = draw(st.integers(0, len(text)))
