@@ -75,6 +75,11 @@ class BlocksView(LazyStack):
         """Append Markdown."""
         self._apply(self.markdown.append(text))
 
+    def show_markdown(self, text: str) -> None:
+        """Show Markdown in place of what is shown."""
+        self.markdown = StreamingMarkdown(text)
+        self._apply(BlockChange(0, self.markdown.blocks))
+
     def show_plain(self, text: str) -> None:
         """Show plain text, line by line."""
         self._plain = True

@@ -4449,6 +4449,21 @@
             <translation>Neuer Text ↓</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>Hide text</source>
+            <translation>Text ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>Show text</source>
+            <translation>Text einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>The model wrote a tool call that can't be read</source>
+            <translation>Unlesbarer Werkzeugaufruf des Modells</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/welcome.py" />
             <source>, {bits}-bit</source>
             <translation>, {bits} Bit</translation>

@@ -4449,6 +4449,21 @@
             <translation>新内容 ↓</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>Hide text</source>
+            <translation>隐藏文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>Show text</source>
+            <translation>显示文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/unreadable_call.py" />
+            <source>The model wrote a tool call that can't be read</source>
+            <translation>模型写出了无法读取的工具调用</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/welcome.py" />
             <source>, {bits}-bit</source>
             <translation>，{bits} 位</translation>

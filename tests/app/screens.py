@@ -47,6 +47,7 @@ from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
 from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.views.transcript.call_card import CallCard  # noqa: E402
+from app.views.transcript.unreadable_call import UnreadableCall  # noqa: E402
 from app.views.tuning.tune_dialog import TuneDialog  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
 from app.window import report  # noqa: E402
@@ -213,7 +214,7 @@ def show_tuning_progress(window: MainWindow) -> None:
 
 
 def show_calls(window: MainWindow) -> None:
-    """Add calls in all states to the last reply, and expand one."""
+    """Add calls in all states and one that can't be read to the last reply, and expand two."""
     turn = window.conductor.chat.turns[-1]
     call = ToolCall("", "calculator", '{"expression": "4817 × 392"}')
     known = {"server": "Calculator", "tool": "calculator", "result": "1888264", "seconds": 0.3}
@@ -222,11 +223,13 @@ def show_calls(window: MainWindow) -> None:
         for state in get_args(CallState)
     )
     turn.reply.progress = {"running": "1/2"}
+    turn.reply.accept(replace(commit('<tool_call>{"name": "calculator"'), unreadable_call=True), 0.0)
     window.conductor.reply_job.changed.emit(turn)
     settle(200)
     for card in window.transcript.findChildren(CallCard):
         if card.record.state == "done":
             card.header.click()
+    window.transcript.findChild(UnreadableCall).open()
 
 
 def show_result(form: ConnectionForm, saved: SavedConnection) -> None:

@@ -10,6 +10,7 @@ from app.storage import wording
 from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr
 from app.views.transcript.call_card import preview, server_name, tool_name
+from app.views.transcript.unreadable_call import unreadable_call_title
 from app.widgets.controls import announce
 
 MAX_LENGTH = 600  # characters announced of a reply
@@ -48,7 +49,8 @@ def sentence(turn: Turn) -> str:
     reply = turn.reply
     if reply.error:
         return tr("The reply failed. {error}", error=reply.error)
-    text = " ".join(reply.text.split())
+    spoken = (sentences(unreadable_call_title()) if step.unreadable else step.answer for step in reply.shown_steps)
+    text = " ".join(" ".join(spoken).split())
     if len(text) > MAX_LENGTH:
         text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
     ending = wording.ending(reply)

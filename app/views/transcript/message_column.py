@@ -35,19 +35,25 @@ class TranscriptItem:
             return ""
         if self.kind == "prompt":
             return self.turn.prompt if area == ANSWER else ""
-        step = self.turn.reply.steps[area // AREAS]
-        return {THINKING: step.thinking, ANSWER: step.answer, CALLS: ""}[area % AREAS]
+        step = self.turn.reply.shown_steps[area // AREAS]
+        return {THINKING: step.thinking, ANSWER: step.markdown, CALLS: ""}[area % AREAS]
+
+    def folds(self, area: int) -> bool:
+        """Return whether the user can fold an area."""
+        if self.kind != "reply" or self.turn is None:
+            return False
+        return area % AREAS == THINKING or self.turn.reply.shown_steps[area // AREAS].unreadable
 
     def call_texts(self, area: int) -> list[str]:
         """Return the texts of the cards in an area, `CARD_PARTS` for each; empty except in areas of calls."""
         if self.kind != "reply" or self.turn is None or area % AREAS != CALLS:
             return []
-        return [text for record in self.turn.reply.steps[area // AREAS].calls for text in card_texts(record)]
+        return [text for record in self.turn.reply.shown_steps[area // AREAS].calls for text in card_texts(record)]
 
     @property
     def areas(self) -> range:
         """The numbers of all text areas."""
-        return range(AREAS * len(self.turn.reply.steps) if self.kind == "reply" and self.turn is not None else AREAS)
+        return range(AREAS * len(self.turn.reply.shown_steps) if self.kind == "reply" and self.turn is not None else AREAS)
 
     def blocks(self, area: int) -> tuple[Block, ...]:
         text = clean_text(self.text(area))

@@ -18,6 +18,7 @@ from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.stats_line import StatsLine
+from app.views.transcript.unreadable_call import UnreadableCall
 from app.widgets.controls import Label, button, copy_button, small_label
 from app.widgets.layout import Flow, NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
@@ -278,17 +279,19 @@ class StepView:
     """The widgets of a reply's step.
 
     Attributes:
+        unreadable: the card that contains `blocks`, if they show a call that can't be read.
         drawn: characters of the step's answer that have been drawn.
     """
 
     blocks: BlocksView
+    unreadable: UnreadableCall | None = None
     thinking: ThinkingView | None = None
     cards: list[CallCard] = field(default_factory=list)
     drawn: int = 0
 
 
 class ReplyView(MessageView):
-    """A reply with its steps, error, statistics, and actions."""
+    """A reply with its shown steps, error, statistics, and actions."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__()
@@ -312,7 +315,7 @@ class ReplyView(MessageView):
         """Draw new text and update the buttons."""
         reply = self.turn.reply
         had_text = any(view.drawn for view in self.steps)
-        steps = reply.steps
+        steps = reply.shown_steps
         for number, step in enumerate(steps):
             self._show_step(number, step, number == len(steps) - 1)
         at_work = bool(steps[-1].answer or steps[-1].thinking) or not all(record.ended for record in reply.calls)
@@ -338,15 +341,18 @@ class ReplyView(MessageView):
         reply = self.turn.reply
         if number == len(self.steps):
             blocks = BlocksView(self._theme, lazy=True)
-            blocks.show_sources(reply.answer_by, lambda: reply.steps[number].answer, step.answer_start)
-            blocks.hide()
-            self._layout.insertWidget(self._layout.indexOf(self._waiting), blocks)
-            self.steps.append(StepView(blocks))
+            before = step.markdown.index(step.answer)
+            blocks.show_sources(reply.answer_by, lambda: reply.shown_steps[number].markdown, step.answer_start - before)
+            unreadable = UnreadableCall(self._theme, blocks) if step.unreadable else None
+            shown = unreadable or blocks
+            shown.hide()
+            self._layout.insertWidget(self._layout.indexOf(self._waiting), shown)
+            self.steps.append(StepView(blocks, unreadable=unreadable))
         view = self.steps[number]
         if step.thinking:
             if view.thinking is None:
                 view.thinking = ThinkingView(self._theme, lazy=True)
-                view.thinking.body.show_sources(reply.thinking_by, lambda: reply.steps[number].thinking, step.thinking_start)
+                view.thinking.body.show_sources(reply.thinking_by, lambda: reply.shown_steps[number].thinking, step.thinking_start)
                 self._layout.insertWidget(self._layout.indexOf(view.blocks), view.thinking)
                 view.thinking.show()  # hidden widgets have no height
             seconds = reply.thinking_s if step.thinking == reply.thinking else None
@@ -377,6 +383,14 @@ class ReplyView(MessageView):
                 found[AREAS * number + ANSWER] = view.blocks
         return found
 
+    def unfold(self, area: int) -> None:
+        """Open the thinking or the call that can't be read in an area, if it is one of these."""
+        view = self.steps[area // AREAS]
+        if area % AREAS == THINKING and view.thinking is not None:
+            view.thinking.open()
+        elif area % AREAS == ANSWER and view.unreadable is not None:
+            view.unreadable.open()
+
     @property
     def complete(self) -> bool:
         """Whether the whole answer has been drawn."""
@@ -384,7 +398,12 @@ class ReplyView(MessageView):
 
     @Slot()
     def _draw_piece(self) -> None:
-        for view, step in zip(self.steps, self.turn.reply.steps, strict=False):
+        for view, step in zip(self.steps, self.turn.reply.shown_steps, strict=False):
+            if view.unreadable is not None and view.drawn < len(step.answer):
+                view.drawn = len(step.answer)
+                view.blocks.show_markdown(step.markdown)
+                view.unreadable.show()
+                break
             if piece := step.answer[view.drawn : view.drawn + PIECE_CHARS]:
                 view.drawn += len(piece)
                 view.blocks.show()

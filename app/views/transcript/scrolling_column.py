@@ -11,7 +11,7 @@ from app.rendering.blocks_view import BlocksView
 from app.rendering.lazy_stack import StackEntry
 from app.views.transcript.call_card import CARD_PARTS
 from app.views.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
-from app.views.transcript.message_views import AREAS, THINKING, PromptView, ReplyView
+from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.welcome import Welcome
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
@@ -131,10 +131,8 @@ class ScrollingColumn(FollowingScrollArea):
             view.show_all()
             self.column.changed(position.item)
             self.column.update_marks(position.item)
-        if isinstance(view, ReplyView) and position.area % AREAS == THINKING:
-            thinking = view.steps[position.area // AREAS].thinking
-            if thinking is not None:
-                thinking.open()
+        if isinstance(view, ReplyView):
+            view.unfold(position.area)
         if (card := self.column.card_at(position)) is not None:
             card.reveal(position.part % CARD_PARTS, position.offset)
             self.column.changed(position.item)

@@ -9,7 +9,7 @@ from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.streaming import StreamingMarkdown
 from app.text.language import tr
 from app.views.transcript.message_column import END_OFFSET, TextPosition
-from app.views.transcript.message_views import ANSWER, AREAS, THINKING
+from app.views.transcript.message_views import ANSWER
 from app.views.transcript.scrolling_column import ScrollingColumn
 from app.widgets.controls import as_tooltip
 
@@ -84,7 +84,7 @@ class TextSelection(QObject):
         text = clean_text(item.text(area))
         if not text or not (start.item, start.area) <= (index, area) <= (end.item, end.area):
             return ""
-        if area % AREAS == THINKING and not ((view := self._column.areas(index).get(area)) and view.isVisibleTo(self._column)):
+        if item.folds(area) and not ((view := self._column.areas(index).get(area)) and view.isVisibleTo(self._column)):
             return ""
         first = (start.part, start.offset) if (start.item, start.area) == (index, area) else (0, 0)
         last = (end.part, end.offset) if (end.item, end.area) == (index, area) else (END_OFFSET, 0)
