@@ -179,6 +179,7 @@ def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypat
     assert held is not None
     dialog.deleted.undo.click()
     app.until(lambda: dialog.message.text().startswith("The models are being moved to another folder."))
+    app.until(lambda: state(app) != "ready")  # the list can still show the pair as it was before
     assert dialog.deleted.isVisible()
     held.release()
     dialog.deleted.undo.click()
