@@ -31,7 +31,7 @@ from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, D
 from mlx_engine.models.library.installed import drafters_among
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, repo_of
 from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, fastest, measured_speeds, predict_speeds, speed_key
+from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.remote.saved_endpoints import SavedConnection
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,6 @@ class Variant:
     to_download: int | None = None  # None until the hub has responded
     fit: Fit | None = None
     speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
-    measured: tuple[float, ...] = ()  # tokens per second of the last replies with the drafter on this machine
     slow: bool = False  # probably slower than reading speed
     needs_gpu: bool = False  # slow because this machine has no GPU
     problem: EngineText | None = None  # why it can't be downloaded or used
@@ -68,7 +67,7 @@ class Variant:
     license: str = ""
     context: int | None = None
     checked: bool = False  # the hub has responded
-    auto_order: int | None = None  # among the drafters that Auto chooses from
+    auto_order: int | None = None  # at which Auto tries this drafter
     removable: bool = False  # in the hub cache
 
     @property
@@ -131,8 +130,7 @@ class Candidate:
     def automatic(self) -> int | None:
         """The index of the variant that Auto loads, or None if fewer than two drafters are on disk."""
         orders = {order: index for index in self.alternatives if (order := self.variants[index].auto_order) is not None}
-        installed = [orders[order] for order in sorted(orders)]
-        return installed[fastest([self.variants[index].measured for index in installed])] if len(installed) > 1 else None
+        return orders[min(orders)] if len(orders) > 1 else None
 
     def settled(self) -> "Candidate":
         """Show the variant that Auto chooses, if Auto is on."""
@@ -273,7 +271,7 @@ class Estimator:
 
     def __init__(self) -> None:
         self.facts = machine.load_facts()
-        self._measured = MeasuredSpeeds()
+        self.measured = MeasuredSpeeds()
         self._free = machine.free_memory()
 
     def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
@@ -287,10 +285,9 @@ class Estimator:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
             fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
-            rates = self._measured.rates(variant.speed_key)
-            speeds = measured_speeds(rates)
+            speeds = measured_speeds(self.measured.rates(variant.speed_key))
             parsed = parse(drafter) if drafter else None
-            variant = replace(variant, config=parsed, measured=tuple(rates.get("dflash", ())))
+            variant = replace(variant, config=parsed)
             if self.facts is not None and not machine.without_gpu(self.facts):  # CPUs are far from their memory's speed
                 speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
             variant = self._rated(variant, speeds, variant.slow)
@@ -314,7 +311,7 @@ class Estimator:
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
-        speeds = measured_speeds(self._measured.rates(variant.speed_key))
+        speeds = measured_speeds(self.measured.rates(variant.speed_key))
         if not total:
             return replace(variant, speeds=speeds)
         fit = weights_fit(total, machine.working_set(self.facts), self.facts, self._free)
@@ -430,7 +427,8 @@ def _with_drafters(
             continue
         listed = [(at, variant.folders) for at, variant in enumerate(variants)]
         places = {folders[1].resolve(): at for at, folders in listed if folders and folders[1] and folders[0] == shown.folders[0]}
-        for order, drafter in enumerate(drafters_among(models, target.folder, target.config, catalog, custom)):
+        drafters = drafters_among(models, target.folder, target.config, catalog, custom)
+        for order, drafter in enumerate(estimator.measured.ranked(target.folder, drafters)):
             if (at := places.get(drafter.resolve())) is not None:
                 variants[at] = replace(variants[at], folders=(shown.folders[0], drafter), auto_order=order)
                 continue

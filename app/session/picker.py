@@ -23,7 +23,7 @@ from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_d
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.library import local_models, repo_of
 from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.speeds import record_speeds, speed_key
 from mlx_engine.remote.saved_endpoints import SavedConnection
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
@@ -447,13 +447,7 @@ class Picker(QObject):
         if loaded is None:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
-
-        def work() -> None:
-            speeds = MeasuredSpeeds()  # the engine saves speeds, too
-            if speeds.record(speed_key(*folders), stats):
-                speeds.save()
-
-        self._background.run(work)
+        self._background.run(lambda: record_speeds(speed_key(*folders), (stats,)))
 
 
 def is_folder(name: str) -> bool:

@@ -11,7 +11,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
 from mlx_engine.engine.host import EngineDoor, Job, events
-from mlx_engine.models.library.installed import fastest_drafter
+from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder
 
@@ -25,10 +25,10 @@ def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
         UserError: the drafter is “auto”, and there is none.
     """
     if is_auto(given):
-        if (drafter := fastest_drafter(given.target)) is None:
+        if not (drafters := auto_drafters(given.target)):
             template = "No drafter for “{target}” was found on this disk. Download one with “slipstream models pull”."
             raise UserError("no_drafter_for_auto", template, target=str(given.target))
-        return given.target, drafter
+        return given.target, drafters[0]
     return (given.target, given.drafter) if given.target else demo_pair()
 
 

@@ -28,7 +28,7 @@ from mlx_engine.engine.comparison import NO_MEMORY, TextDifference, collect, wor
 from mlx_engine.hardware import memory
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.library.library import model_name
-from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.speeds import record_speeds, speed_key
 
 _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")
 
@@ -200,7 +200,5 @@ class _Runs:
         """Save the speeds of replies that are as the user's, with the width chosen and in the usual mode."""
         if proposer == "lookup" or any(one.exact or one.width for one in self._prompts):
             return
-        speeds, folders = MeasuredSpeeds(), self._engine.folders
-        assert folders is not None
-        if any([speeds.record(speed_key(*folders), reply.stats) for each in replies for reply in each]):
-            speeds.save()
+        assert self._engine.folders is not None
+        record_speeds(speed_key(*self._engine.folders), [reply.stats for each in replies for reply in each])

@@ -45,10 +45,9 @@ from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import delete_runs
 from mlx_engine.models.fit import predict_fit, snapshot_budget
-from mlx_engine.models.library.installed import installed_drafters
+from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.prefix.snapshots import Snapshots
@@ -174,7 +173,7 @@ class Engine:
         check(target, None)
         source: TargetModel | None = None
         left_out: list[tuple[Path, EngineText]] = []  # not the errors, whose frames hold weights
-        for one in (*MeasuredSpeeds().ranked(target, installed_drafters(target, drafter)), None):
+        for one in (*auto_drafters(target, drafter), None):
             try:
                 check(target, one)
             except UserError as error:

@@ -40,8 +40,8 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
         if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
             aliases = (model.repo, entry.id) if entry else (model.repo,)
-            drafters = drafters_among(local, model.folder, model.config, catalog, custom)
-            drafter = speeds.fastest(model.folder, drafters) if drafters else None
+            drafters = speeds.ranked(model.folder, drafters_among(local, model.folder, model.config, catalog, custom))
+            drafter = drafters[0] if drafters else None
             found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases, bool(drafters)))
     return tuple({pair.name.lower(): pair for pair in reversed(found)}.values())[::-1]
 
@@ -60,10 +60,9 @@ def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
     return _distinct((*found, *others))
 
 
-def fastest_drafter(target: Path, *others: Path | None) -> Path | None:
-    """Return the drafter that was fastest here, or the first one if none was measured; see `installed_drafters`."""
-    drafters = installed_drafters(target, *others)
-    return MeasuredSpeeds().fastest(target, drafters) if drafters else None
+def auto_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
+    """Return the installed drafters in the order in which Auto tries them; see `installed_drafters`."""
+    return MeasuredSpeeds().ranked(target, installed_drafters(target, *others))
 
 
 def drafters_among(

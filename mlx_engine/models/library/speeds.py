@@ -6,7 +6,7 @@ depends on how many drafts the target accepts, and so on the text.
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -19,6 +19,7 @@ from mlx_engine.contract.requests import Mode
 from mlx_engine.hardware.machine import machine_model, total_memory
 from mlx_engine.models.configs.drafter_config import DrafterConfig
 from mlx_engine.models.configs.target_config import layer_states, text_config, whole
+from mlx_engine.models.files.locks import acquire
 from mlx_engine.models.library.library import repo_of
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
@@ -38,6 +39,7 @@ _LAST = 20  # replies kept per pair and mode
 _LEAST_TOKENS = 32  # shorter replies say little about speed
 _MOST_PAIRS = 500
 _FASTEST = 1e9  # tokens per second; higher values are invalid
+_PATIENCE = 5.0  # seconds to wait for another writer
 _MODES: tuple[Mode, ...] = ("dflash", "plain")
 Rates = dict[Mode, list[float]]
 
@@ -96,50 +98,57 @@ def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
 
 
 class MeasuredSpeeds:
-    """Saved decoding speeds of replies on this machine, by pair."""
+    """Saved decoding speeds of replies on this machine, by pair, as they were when they were read."""
 
     def __init__(self) -> None:
-        self._rates: dict[str, Rates] = {}
-        try:
-            raw = read_json(data_folder() / "speeds.json")
-        except UserError:
-            return
-        if isinstance(raw, dict) and raw.get("of") == _this_machine() and isinstance(raw.get("pairs"), dict):
-            self._rates = {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
+        self._rates = _read_rates()
 
     def rates(self, key: str) -> Rates:
         """Return tokens per second of a pair's last replies, oldest first."""
         return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
 
-    def fastest(self, target: Path, drafters: Sequence[Path]) -> Path:
-        """Return the drafter that was fastest here, or the first one if none was measured."""
-        return drafters[fastest([self.rates(speed_key(target, drafter)).get("dflash", []) for drafter in drafters])]
-
     def ranked(self, target: Path, drafters: Sequence[Path]) -> tuple[Path, ...]:
-        """Return the drafters, the fastest here first. Those that weren't measured keep their order."""
-        left, found = list(drafters), []
-        while left:
-            found.append(self.fastest(target, left))
-            left.remove(found[-1])
-        return tuple(found)
+        """Return a target's drafters in the order in which Auto tries them.
 
-    def record(self, key: str, stats: Stats) -> bool:
-        """Record a reply. Return False if it is too short to be meaningful."""
-        if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:
-            return False
-        rates = self._rates.pop(key, {})
-        rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s)][-_LAST:]
-        self._rates[key] = rates  # last: the most recently used
-        for oldest in list(self._rates)[:-_MOST_PAIRS]:
-            del self._rates[oldest]
-        return True
+        The highest median comes first. Drafters with fewer than three replies come after the others, and those that weren't
+        measured come last, in the given order.
+        """
 
-    def save(self) -> bool:
-        try:
-            write_json(data_folder() / "speeds.json", {"of": _this_machine(), "pairs": self._rates})
-        except UserError:
+        def rank(drafter: Path) -> tuple[int, float]:
+            rates = self._rates.get(speed_key(target, drafter), {}).get("dflash", [])
+            return min(len(rates), _ENOUGH), median(rates or [0.0])
+
+        return tuple(sorted(drafters, key=rank, reverse=True))
+
+
+def record_speeds(key: str, replies: Iterable[Stats]) -> bool:
+    """Save the speeds of a pair's replies. Other programs may do the same.
+
+    Returns:
+        Whether anything was saved: short replies say little, and a full disk or a lock that stays taken is no error.
+    """
+    telling = [stats for stats in replies if (stats.decode_tok_s or 0) > 0 and stats.tokens >= _LEAST_TOKENS]
+    if not telling:
+        return False
+    path = data_folder() / "speeds.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (lock := acquire(path.with_name(".speeds.lock"), _PATIENCE)) is None:
             return False
-        return True
+    except OSError:
+        return False
+    try:
+        pairs = _read_rates()
+        rates = pairs.pop(key, {})
+        for stats in telling:
+            rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s or 0)][-_LAST:]
+        pairs[key] = rates  # last: the most recently used
+        write_json(path, {"of": _this_machine(), "pairs": dict(list(pairs.items())[-_MOST_PAIRS:])})
+    except UserError:
+        return False
+    finally:
+        lock.release()
+    return True
 
 
 def speed_key(target: str | Path, drafter: str | Path | None) -> str:
@@ -151,22 +160,19 @@ def speed_key(target: str | Path, drafter: str | Path | None) -> str:
     return " + ".join(names)
 
 
-def fastest(rates: Sequence[Sequence[float]]) -> int:
-    """Return the index of the highest median rate, or 0 if nothing was measured.
-
-    Drafters with fewer than three replies are ignored, unless no drafter has as many.
-
-    Args:
-        rates: tokens per second of each drafter's replies, the preferred drafter first.
-    """
-    enough = max(min(_ENOUGH, max(map(len, rates))), 1)
-    medians = [median(one) if len(one) >= enough else 0.0 for one in rates]
-    return medians.index(max(medians))
-
-
 def _this_machine() -> list[object]:
     # without the host name, which may change with the network
     return [machine_model(), platform.machine(), os.cpu_count(), total_memory()]
+
+
+def _read_rates() -> dict[str, Rates]:
+    try:
+        raw = read_json(data_folder() / "speeds.json")
+    except UserError:
+        return {}
+    if not isinstance(raw, dict) or raw.get("of") != _this_machine() or not isinstance(raw.get("pairs"), dict):
+        return {}
+    return {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
 
 
 def _valid_rates(raw: object) -> Rates:

@@ -32,9 +32,9 @@ from mlx_engine.engine import drafter_comparison
 from mlx_engine.engine import engine as engine_module
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineDoor
-from mlx_engine.models.library.installed import fastest_drafter, installed_drafters
+from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
-from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.speeds import MeasuredSpeeds, record_speeds, speed_key
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.models.test_speeds import stats
@@ -102,11 +102,11 @@ def test_every_drafter_runs_with_the_same_text_and_speeds_are_saved(pairs: Pairs
 def test_the_fastest_measured_drafter_is_loaded(pairs: Pairs) -> None:
     target, drafters = pairs
     add_folder(target.parent)
-    assert installed_drafters(target, drafters[2]) == drafters and fastest_drafter(target) == drafters[0]
+    assert installed_drafters(target, drafters[2]) == drafters and auto_drafters(target)[0] == drafters[0]
     assert installed_drafters(target, drafters[0]) == drafters[:2], "a drafter that is named, too, keeps its place"
     record(target, drafters[0], 40.0)
     record(target, drafters[2], 90.0)
-    assert fastest_drafter(target) == drafters[0] and fastest_drafter(target, drafters[2]) == drafters[2]
+    assert auto_drafters(target)[0] == drafters[0] and auto_drafters(target, drafters[2])[0] == drafters[2]
     engine = Engine()
     *_, info = engine.run(LoadPair(target, drafters[2], auto=True))
     assert isinstance(info, PairInfo) and (info.drafter_kind, info.drafter_folder) == ("MTP", drafters[2])
@@ -218,13 +218,12 @@ def test_a_target_is_read_again_only_if_its_files_have_changed(pairs: Pairs, tmp
 
 
 def record(target: Path, drafter: Path, rate: float) -> None:
-    speeds = MeasuredSpeeds()
-    assert speeds.record(speed_key(target, drafter), stats(rate)) and speeds.save()
+    assert record_speeds(speed_key(target, drafter), [stats(rate)])
 
 
 def test_a_drafter_without_a_choice_is_kept(pairs: Pairs) -> None:
     target, drafters = pairs
-    assert fastest_drafter(target, drafters[1]) == drafters[1] and fastest_drafter(target) is None
+    assert auto_drafters(target, drafters[1]) == (drafters[1],) and not auto_drafters(target)
 
 
 def test_a_drafter_that_cannot_be_loaded_is_named_and_the_others_run(pairs: Pairs, tmp_path: Path) -> None:

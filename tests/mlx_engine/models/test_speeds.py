@@ -1,6 +1,7 @@
 """Predicted speeds from bytes and rates, and measured speeds that replace them."""
 
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -13,7 +14,7 @@ from mlx_engine.contract.events import Stats
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.models.configs.drafter_config import DrafterConfig, Experts, Selector, parse
 from mlx_engine.models.library import speeds as speeds_module
-from mlx_engine.models.library.speeds import MeasuredSpeeds, fastest, measured_speeds, predict_speeds, speed_key
+from mlx_engine.models.library.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, record_speeds, speed_key
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.models.test_fit import DENSE, MAC
 
@@ -87,17 +88,23 @@ def stats(rate: float | None, tokens: int = 100) -> Stats:
 
 
 def test_measured_speeds_replace_the_prediction_and_are_saved() -> None:
-    speeds, name = MeasuredSpeeds(), speed_key("a/b", "c/d")
-    assert not speeds.record(name, stats(None)) and not speeds.record(name, stats(40.0, tokens=5))
+    name = speed_key("a/b", "c/d")
+    assert not record_speeds(name, [stats(None)]) and not record_speeds(name, [stats(40.0, tokens=5)])
     for rate in (40.0, 60.0):
-        assert speeds.record(name, stats(rate)) and measured_speeds(speeds.rates(name)) == {}
-    speeds.record(name, stats(50.0))
-    assert speeds.save()
+        assert record_speeds(name, [stats(rate)]) and measured_speeds(MeasuredSpeeds().rates(name)) == {}
+    assert record_speeds(name, [stats(50.0)])
     shown = measured_speeds(MeasuredSpeeds().rates(name))["dflash"]
     assert (shown.low, shown.high, shown.measured) == (40.0, 60.0, True) and "median is 50 tok/s" in str(shown.reason)
-    for _ in range(30):
-        speeds.record(name, stats(45.0))
-    assert len(speeds.rates(name)["dflash"]) == 20 and MeasuredSpeeds().rates("other") == {}
+    assert record_speeds(name, [stats(45.0)] * 30)
+    assert MeasuredSpeeds().rates(name)["dflash"] == [45.0] * 20 and MeasuredSpeeds().rates("other") == {}
+
+
+def test_speeds_of_writers_at_the_same_time_are_all_saved() -> None:
+    """The window saves those of replies, and the engine those of comparisons."""
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(lambda at: record_speeds(f"pair {at % 20}", [stats(float(at + 1))]), range(80)))
+    saved = MeasuredSpeeds()
+    assert {rate for at in range(20) for rate in saved.rates(f"pair {at}")["dflash"]} == set(map(float, range(1, 81)))
 
 
 @pytest.mark.parametrize("raw", [None, 3, [], {"of": 1, "pairs": {}}, {"pairs": {"a": 3}}])
@@ -108,9 +115,7 @@ def test_damaged_speeds_are_ignored(monkeypatch: pytest.MonkeyPatch, raw: object
 
 def test_speeds_survive_a_change_of_host_name_but_not_of_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    speeds = MeasuredSpeeds()
-    speeds._rates = {"a/b": {"plain": [9.0]}}
-    assert speeds.save()
+    assert record_speeds("a/b", [replace(stats(9.0), mode="plain")])
     monkeypatch.setattr(platform, "node", lambda: "mac.fritz.box")
     assert MeasuredSpeeds().rates("a/b") == {"plain": [9.0]}
     monkeypatch.setattr(speeds_module, "machine_model", lambda: "Mac99,1")
@@ -126,19 +131,31 @@ def test_impossible_rates_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
 rates = st.lists(st.lists(st.floats(0.1, 1e4), max_size=5), min_size=1, max_size=5)
 
 
+def auto(rates: list[list[float]]) -> list[int]:
+    """Return the drafters in Auto's order, by their index."""
+    drafters = [Path(f"/drafter {at}") for at in range(len(rates))]
+    speeds = MeasuredSpeeds()
+    speeds._rates = {speed_key(Path("/target"), drafter): {"dflash": one} for drafter, one in zip(drafters, rates, strict=True)}
+    return [drafters.index(one) for one in speeds.ranked(Path("/target"), drafters)]
+
+
 @given(rates, st.floats(0.1, 1e4))
-def test_the_drafter_with_the_highest_median_is_chosen(rates: list[list[float]], more: float) -> None:
+def test_auto_tries_the_drafter_with_the_highest_median_first(rates: list[list[float]], more: float) -> None:
     """The first one of equals, or of drafters that weren't measured. A reply that raises its median doesn't change the choice."""
-    chosen, enough = fastest(rates), min(3, max(map(len, rates)))
+    order, enough = auto(rates), min(3, max(map(len, rates)))
     medians = [median(one) if one and len(one) >= enough else 0.0 for one in rates]
+    chosen = order[0]
     assert medians[chosen] == max(medians) and medians[chosen] not in medians[:chosen]
     higher = [[*one, max(medians) + more] if at == chosen else one for at, one in enumerate(rates)]
-    assert fastest(higher) == chosen and fastest([[] for _ in rates]) == 0
+    assert auto(higher)[0] == chosen and auto([[] for _ in rates]) == list(range(len(rates)))
+    if len(rates) > 1:
+        others = [one for at, one in enumerate(rates) if at != chosen]
+        assert [at + (at >= chosen) for at in auto(others)] == order[1:], "the next ones are chosen in the same way"
 
 
 def test_one_reply_does_not_decide_against_many() -> None:
-    assert fastest([[40.0] * 20, [41.0]]) == 0 and fastest([[40.0] * 20, [41.0] * 3]) == 1
-    assert fastest([[40.0], [41.0]]) == 1, "a comparison with one run each"
+    assert auto([[40.0] * 20, [41.0]]) == [0, 1] and auto([[40.0] * 20, [41.0] * 3]) == [1, 0]
+    assert auto([[40.0], [41.0]]) == [1, 0], "a comparison with one run each"
 
 
 def test_a_relative_folder_has_the_key_of_its_full_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

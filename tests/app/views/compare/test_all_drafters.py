@@ -27,9 +27,9 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.models.files.hub_cache import Cache
-from mlx_engine.models.library.installed import fastest_drafter
+from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.models.library.speeds import record_speeds, speed_key
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, refuse, stats
 from tests.app.views.models.conftest import own_places  # noqa: F401
@@ -55,8 +55,7 @@ def places() -> Places:
 
 
 def measured(target: Path, drafter: Path, rate: float) -> None:
-    speeds = MeasuredSpeeds()
-    assert speeds.record(speed_key(target, drafter), replace(stats(), tokens=100, decode_tok_s=rate)) and speeds.save()
+    assert record_speeds(speed_key(target, drafter), [replace(stats(), tokens=100, decode_tok_s=rate)])
 
 
 def loaded(app: Running, pair: LoadPair) -> None:
@@ -304,12 +303,12 @@ def test_auto_shows_what_the_engine_loads(start: Start, places: Places, tmp_path
     add_custom_pair(CustomPair(str(target), str(second)) if own else CustomPair("lab/Small", "lab/B-DFlash"))
     app = start()
     opened(app)
-    assert look_at(app, f"disk:{target}").shown.folders == (target, second) == (target, fastest_drafter(target))
+    assert look_at(app, f"disk:{target}").shown.folders == (target, second) == (target, auto_drafters(target)[0])
     assert card(app).drafters.count() == 3 + own
     measured(target, first, 80.0)
     app.window.picker.refresh()
     app.until(lambda: app.window.picker.current.shown.folders == (target, first))
-    assert fastest_drafter(target) == first
+    assert auto_drafters(target)[0] == first
 
 
 def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places: Places) -> None:

@@ -27,7 +27,6 @@ from mlx_engine.models.files import locks
 from mlx_engine.models.files.hub_cache import Cache, DeletedModels, move_lock
 from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.app.views.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
@@ -469,7 +468,7 @@ def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
 def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not that of the chat that is open."""
     noted: list[float | None] = []
-    monkeypatch.setattr(MeasuredSpeeds, "record", lambda self, key, stats: bool(noted.append(stats.decode_tok_s)))
+    monkeypatch.setattr("app.session.picker.record_speeds", lambda key, replies: noted.extend(one.decode_tok_s for one in replies))
     gate = threading.Event()
     fast = [commit("b", 40), gate, done(tokens=40, decode_tok_s=999.0)]
     app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
