@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
+from app.session.commands import Commands
 from app.session.compare_run import Comparison
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer
@@ -51,6 +52,7 @@ class Dialogs(QObject):
         window: QMainWindow,
         theme: Theme,
         conductor: Conductor,
+        commands: Commands,
         picker: Picker,
         preferences: Preferences,
         saved_prompts: SavedPrompts,
@@ -60,7 +62,7 @@ class Dialogs(QObject):
         log_folder: str,
     ) -> None:
         super().__init__(window)
-        self._window, self._theme, self._conductor, self._picker = window, theme, conductor, picker
+        self._window, self._theme, self._conductor, self._commands, self._picker = window, theme, conductor, commands, picker
         self._saved_prompts, self._tuning = saved_prompts, tuning
         self._preferences, self._server, self._release, self._log_folder = preferences, server, release, log_folder
         self._dialogs: dict[type[QDialog], QDialog] = {}
@@ -185,11 +187,11 @@ class Dialogs(QObject):
 
     @Slot()
     def show_palette(self) -> None:
-        self._show(Palette, palette_commands(self._window.menuBar(), self._conductor), sheet=True)
+        self._show(Palette, palette_commands(self._commands, self._conductor), sheet=True)
 
     @Slot()
     def show_help(self, page: str = "guide") -> None:
-        self._show(HelpDialog, menu_shortcuts(self._window.menuBar())).show_page(page)
+        self._show(HelpDialog, menu_shortcuts(self._commands)).show_page(page)
 
     @Slot()
     def show_report(self) -> None:

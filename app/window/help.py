@@ -7,15 +7,15 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QDialog, QListWidgetItem, QMenu, QMenuBar, QTextBrowser, QTextEdit, QWidget
+from PySide6.QtGui import QColor, QDesktopServices, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QDialog, QListWidgetItem, QTextBrowser, QTextEdit, QWidget
 
 from app.rendering.markdown import is_safe_link
+from app.session.commands import Commands, plain_title
 from app.text.language import tr
 from app.widgets.controls import SearchField, small_label
 from app.widgets.layout import PageList, line, row
 from app.widgets.theme import Theme
-from app.window.palette import plain_title
 
 FOLDER = Path(__file__).parents[2] / "docs"
 PAGES = (
@@ -29,13 +29,13 @@ MAX_MARKS = 500  # of search words on a page
 # Images, and links to files that exist only in the repository
 _LEFT_OUT = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[([^\]]*)\]\(\.\.[^)]*\)")
 
-Menus = dict[str, list[tuple[str, str]]]  # menu -> titles and shortcuts of its commands
+Shortcuts = dict[str, list[tuple[str, str]]]  # menu -> titles and shortcuts of its commands
 
 
 class HelpDialog(QDialog):
     """The Help window. The list shows the user pages; links can open any page."""
 
-    def __init__(self, theme: Theme, shortcuts: Menus, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, shortcuts: Shortcuts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._shortcuts = theme, shortcuts
         self.page = ""
@@ -148,7 +148,7 @@ def page_html(page: str) -> str:
     return markdown.renderer.render(tokens, markdown.options, {})
 
 
-def shortcuts_html(menus: Menus) -> str:
+def shortcuts_html(menus: Shortcuts) -> str:
     tables = [
         f"<h2>{escape(menu)}</h2><table width='100%'>"
         + "".join(f"<tr><td width='60%'>{escape(title)}</td><td>{escape(keys)}</td></tr>" for title, keys in rows)
@@ -158,18 +158,13 @@ def shortcuts_html(menus: Menus) -> str:
     return f"<h1>{escape(tr('Keyboard Shortcuts'))}</h1>{''.join(tables)}"
 
 
-def menu_shortcuts(bar: QMenuBar) -> Menus:
+def menu_shortcuts(commands: Commands) -> Shortcuts:
     """Return all menu commands with a shortcut."""
-    found: Menus = {}
-    for top in bar.actions():
-        if isinstance(menu := top.menu(), QMenu):
-            keys = [
-                (plain_title(action.text()), action.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
-                for action in menu.actions()
-                if action.isVisible() and not action.shortcut().isEmpty()
-            ]
-            if keys:
-                found[plain_title(top.text())] = keys
+    found: Shortcuts = {}
+    for menu in commands.menus:
+        shown = [command for command, _ in menu.commands() if command.visible and command.shortcut]
+        if shown:
+            found[plain_title(menu.text)] = [(command.plain_text, command.shortcut) for command in shown]
     return found
 
 

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEve
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.session.chat_titles import ChatTitles
+from app.session.commands import Commands, Menu
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer
 from app.session.notice import Notice
@@ -33,12 +34,13 @@ from app.views.transcript.transcript import Transcript
 from app.widgets.layout import column
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
-from app.window.actions import Actions, fill_menu_bar, show_list_menu
-from app.window.chat_commands import ChatCommands
+from app.window.chat_files import ChatFiles
 from app.window.dialogs import Dialogs
 from app.window.focus_keeper import FocusKeeper
+from app.window.menus import Menus
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
+from app.window.window_commands import choices, dialog_commands, setting_commands, text_commands, window_commands
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import load_catalog
@@ -93,7 +95,8 @@ class MainWindow(QMainWindow):
         self._quitting = False
         self._in_dock = False  # whether the window is closed while the app keeps running
 
-        self.top_bar = TopBar(theme, conductor, self.server)
+        self.commands = Commands(conductor, self)
+        self.top_bar = TopBar(theme, conductor, self.commands, self.server)
         self.transcript = Transcript(theme)
         self.foot = Foot(theme, conductor)
         self.composer = self.foot.composer
@@ -110,6 +113,7 @@ class MainWindow(QMainWindow):
             self,
             theme,
             conductor,
+            self.commands,
             self.picker,
             self.preferences,
             self.saved_prompts,
@@ -118,31 +122,18 @@ class MainWindow(QMainWindow):
             self.updates.release,
             log_folder,
         )
-        self.chat_commands = ChatCommands(conductor, self.split, self)
-        self.commands = Actions(
-            window=self,
-            quit_app=self.quit,
-            conductor=conductor,
-            commands=self.chat_commands,
-            dialogs=self.dialogs,
-            split=self.split,
-            transcript=self.transcript,
-            composer=self.composer,
-            preferences=self.preferences,
-            updates=self.updates,
-        )
-        fill_menu_bar(self.menuBar(), self.commands)
+        self._add_commands()
 
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
         self.top_bar.name.clicked.connect(self.dialogs.show_models)
         self.top_bar.server.clicked.connect(self.dialogs.show_server)
-        self.sidebar.new_chat.connect(self.commands.new_chat.trigger)
-        self.sidebar.list.customContextMenuRequested.connect(lambda at: show_list_menu(self.sidebar.list, self.commands, at))
-        self.composer.stop_requested.connect(conductor.stop)
+        self.sidebar.new_chat.connect(self.commands.runner("new_chat"))
+        self.sidebar.list.customContextMenuRequested.connect(lambda at: self.menus.show_row_menu(self.sidebar.list, at))
+        self.composer.stop_requested.connect(self.commands.runner("stop"))
         self.composer.paged.connect(self.transcript.page)
-        self.foot.unsaved.button.clicked.connect(self.chat_commands.export)
-        self.composer.attach_requested.connect(self.chat_commands.attach_files)
+        self.foot.unsaved.button.clicked.connect(self.commands.runner("export"))
+        self.composer.attach_requested.connect(self.commands.runner("attach"))
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.sample_chosen.connect(conductor.send)
         self.transcript.welcome.calculation_chosen.connect(self.foot.send_with_calculator)
@@ -150,7 +141,7 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.resume.connect(conductor.resume)
         self.transcript.message_actions.version_stepped.connect(conductor.switch)
         self.transcript.message_actions.edit.connect(conductor.edit)
-        self.foot.tools.settings_requested.connect(self.commands.tools.trigger)
+        self.foot.tools.settings_requested.connect(self.commands.runner("tools"))
         self.transcript.message_actions.decided.connect(conductor.reply_job.decide)
         self.transcript.message_actions.call_canceled.connect(conductor.reply_job.cancel_call)
         conductor.reply_job.asked.connect(lambda: QApplication.alert(self))
@@ -174,7 +165,6 @@ class MainWindow(QMainWindow):
         for signal in (conductor.settings_changed, conductor.tools.changed, conductor.loader.changed, conductor.loader.loaded):
             signal.connect(self._show_hosts)
         for signal in (
-            self.commands.new_chat.triggered,
             self.sidebar.list.chosen,
             self.sidebar.results.opened,
             self.transcript.message_actions.resume,
@@ -200,6 +190,38 @@ class MainWindow(QMainWindow):
         for change in (conductor.loader.loaded, conductor.settings_changed, conductor.chat_changed):
             change.connect(self._save_soon)
         self.composer.focus()
+
+    def _add_commands(self) -> None:
+        commands, listed, preferences = self.commands, self.sidebar.list, self.preferences
+        appearances, contrasts = choices(preferences, Preferences.appearance), choices(preferences, Preferences.contrast)
+        menus = {
+            "appearance": Menu(tr("&Appearance"), lambda: appearances),
+            "contrast": Menu(tr("&Contrast"), lambda: contrasts),
+            "move_to_folder": commands.folders(),
+        }
+        commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript), *setting_commands(preferences, self.updates))
+        commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
+        commands.add(*ChatFiles(self, self.conductor, commands).commands())
+        commands.add(*appearances, *contrasts)
+        self.menus = Menus(self, commands, menus)
+        commands.selection = self._selection
+        commands.listed = listed.chat_ids
+        commands.rename_requested.connect(self._rename)
+        commands.ran.connect(lambda id: self.composer.focus() if id == "new_chat" else None)
+        listed.delete_requested.connect(commands.runner("delete"))
+        for signal in (preferences.changed, self.split.shown, listed.selectionModel().selectionChanged):
+            signal.connect(self.menus.refresh)
+
+    def _selection(self) -> tuple[str, str, list[str]]:
+        """Return the row and the chats that are selected in the list while it has the focus."""
+        listed = self.sidebar.list
+        return (*listed.current, listed.selected) if self.focusWidget() is listed else ("", "", [])
+
+    @Slot(str)
+    def _rename(self, id: str) -> None:
+        self.split.show_sidebar()
+        self.sidebar.search.clear()
+        self.sidebar.list.rename(id)
 
     @Slot()
     def _use_preferences(self) -> None:

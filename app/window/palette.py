@@ -6,9 +6,10 @@ from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMenu, QMenuBar, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
+from app.session.commands import Commands
 from app.session.conductor import Conductor
 from app.text.language import tr
 from app.widgets.layout import column
@@ -18,7 +19,6 @@ from app.widgets.theme import Theme, set_look
 Item = TypeVar("Item")
 MAX_SHOWN = 60
 ROWS = 9
-IN_PALETTE = "in_palette"  # action property; False hides an action from the palette
 COMMAND = Qt.ItemDataRole.UserRole
 _START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2  # scores
 
@@ -115,35 +115,18 @@ class Palette(QDialog):
             command.do()
 
 
-def palette_commands(bar: QMenuBar, conductor: Conductor) -> list[PaletteCommand]:
+def palette_commands(commands: Commands, conductor: Conductor) -> list[PaletteCommand]:
     """Return enabled menu commands, then chats (newest first), then presets."""
     found: list[PaletteCommand] = []
-    for action in bar.actions():
-        if isinstance(menu := action.menu(), QMenu):
-            found += _menu_commands(menu, plain_title(action.text()))
+    for menu in commands.menus:
+        for command, where in menu.commands():
+            if command.visible and command.in_palette and command.can() is None:
+                found.append(PaletteCommand(command.plain_text, where, partial(commands.run, command), command.shortcut))
     for chat in sorted(conductor.library.entries.values(), key=lambda chat: -chat.changed):
         found.append(PaletteCommand(chat.title, tr("Chat"), partial(conductor.open_chat, chat.id)))
     for preset in conductor.library.presets:
         found.append(PaletteCommand(preset.name, tr("Preset"), partial(conductor.apply_preset, preset)))
     return found
-
-
-def _menu_commands(menu: QMenu, where: str) -> list[PaletteCommand]:
-    menu.aboutToShow.emit()  # fills dynamic menus
-    found: list[PaletteCommand] = []
-    for action in menu.actions():
-        inner = action.menu()
-        if isinstance(inner, QMenu):
-            found += _menu_commands(inner, f"{where} ▸ {plain_title(inner.title())}") if action.isEnabled() else []
-        elif action.isEnabled() and action.isVisible() and not action.isSeparator() and action.property(IN_PALETTE) is not False:
-            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            found.append(PaletteCommand(plain_title(action.text()), where, action.trigger, keys))
-    return found
-
-
-def plain_title(text: str) -> str:
-    """Remove access key markers: "&File" becomes "File", "&&" becomes "&"."""
-    return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
 def _describe(index: Index) -> Row:

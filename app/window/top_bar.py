@@ -4,6 +4,7 @@ from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
+from app.session.commands import Commands
 from app.session.conductor import Conductor
 from app.session.local_server import LocalServer, active_requests
 from app.storage.wording import mode_names, number, size
@@ -21,10 +22,10 @@ MARGINS = (10, 7, 16, 7)
 class TopBar(QWidget):
     """The bar above the chat. Controls that don't fit move into a menu."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, server: LocalServer, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, conductor: Conductor, commands: Commands, server: LocalServer) -> None:
+        super().__init__()
         self._theme = theme
-        self._conductor, self._server = conductor, server
+        self._conductor, self._commands, self._server = conductor, commands, server
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
@@ -32,18 +33,18 @@ class TopBar(QWidget):
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.pending = small_label(theme, look="faint")
         self.pending.setAccessibleName(tr("For the next reply"))
-        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", conductor.compare)
+        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", commands.runner("compare"))
         self.compare.setToolTip(tr("Answer the last prompt with and without DFlash, side by side"))
         self.thinking = Switch(theme, tr("Thinking"))
-        self.thinking.clicked.connect(conductor.set_thinking)
+        self.thinking.clicked.connect(commands.runner("thinking"))
         self.dflash = Switch(theme, "DFlash")
-        self.dflash.clicked.connect(conductor.set_dflash)
+        self.dflash.clicked.connect(commands.runner("dflash"))
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
         self._items: tuple[QWidget, ...] = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
         bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
-        for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.busy_changed, conductor.settings_changed):
+        for signal in (conductor.loader.changed, commands.changed):
             signal.connect(self.refresh)
         for signal in (server.changed, server.activity_changed):
             signal.connect(self._show_server)
@@ -62,7 +63,7 @@ class TopBar(QWidget):
             self.name.setText(tr("Loading…") if state.loader.running else tr("No models loaded"))
         self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self.name.text()))
         self.dflash.setChecked(state.next_mode == "dflash")
-        self.dflash.setEnabled(state.can_dflash and state.can_plain)
+        self.dflash.setEnabled(self._commands["dflash"].can() is None)
         if pair is not None and pair.why_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
         elif pair is not None and pair.why_not_plain is not None:
@@ -72,13 +73,13 @@ class TopBar(QWidget):
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
         self.thinking.setChecked(state.thinking)
-        self.thinking.setEnabled(state.can_think)
+        self.thinking.setEnabled(self._commands["thinking"].can() is None)
         self.thinking.setToolTip(
             tr("Let the model think before its next reply")
             if state.can_think or pair is None
             else tr("This model can't think before it answers.")
         )
-        self.compare.setEnabled(state.can_compare_last)
+        self.compare.setEnabled(self._commands["compare"].can() is None)
         running = state.reply_job.turn
         differs = running is not None and running.reply.mode != state.next_mode
         self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")

@@ -140,18 +140,18 @@ def test_without_an_address_there_is_no_update_check(qtbot: QtBot, start: Any, p
     one.start()
     one.check()
     assert not one.release.has_updates
-    commands = start(loaded=False).window.commands
-    assert not commands.check_for_updates.isVisible() and not commands.check_at_launch.isVisible()
+    menus = start(loaded=False).window.menus
+    assert not menus["check_for_updates"].isVisible() and not menus["check_at_launch"].isVisible()
 
 
 def test_with_an_address_the_menu_has_the_update_check(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.window.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
     app = start(loaded=False)
-    commands = app.window.commands
-    assert commands.check_for_updates.isVisible() and commands.check_at_launch.isVisible()
-    assert not commands.check_at_launch.isChecked()
-    commands.check_at_launch.trigger()
-    assert app.window.preferences.check_for_updates and commands.check_at_launch.isChecked()
+    menus = app.window.menus
+    assert menus["check_for_updates"].isVisible() and menus["check_at_launch"].isVisible()
+    assert not menus["check_at_launch"].isChecked()
+    menus["check_at_launch"].trigger()
+    assert app.window.preferences.check_for_updates and menus["check_at_launch"].isChecked()
 
 
 @given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))

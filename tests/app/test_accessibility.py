@@ -138,7 +138,7 @@ def test_every_control_has_a_name_and_is_reachable_by_keyboard(screens: dict[str
 def test_every_menu_command_has_a_title_and_its_own_shortcut(start: Start) -> None:
     app = start()
     taken: dict[str, str] = {}
-    for action in app.window.findChildren(type(app.window.commands.stop)):
+    for action in app.window.findChildren(type(app.window.menus["stop"])):
         if action.isSeparator() or not action.parent():
             continue
         for keys in action.shortcuts():

@@ -14,30 +14,30 @@ from tests.app.test_chats_window import Start, chat_with, rows, texts
 def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     chat_with(app, "First")
-    app.window.commands.regenerate.trigger()
+    app.window.menus["regenerate"].trigger()
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Second")
     file = tmp_path / "all"
-    dialogs = "app.window.chat_commands.QFileDialog."
+    dialogs = "app.window.chat_files.QFileDialog."
     monkeypatch.setattr(
         "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON for later import (*.json)")
     )
-    app.window.commands.export_all.trigger()
+    app.window.menus["export_all"].trigger()
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
-    app.window.commands.import_chats.trigger()
+    app.window.menus["import_chats"].trigger()
     app.until(lambda: "2 chats already there." in app.notices)
     app.conductor.library.delete(list(app.conductor.library.entries))
-    app.window.commands.import_chats.trigger()
+    app.window.menus["import_chats"].trigger()
     app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     assert rows(app) == []
-    app.window.commands.undo_delete.trigger()  # what was said in them since would come back with them
+    app.window.menus["undo_delete"].trigger()  # what was said in them since would come back with them
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
-    app.window.commands.import_chats.trigger()
+    app.window.menus["import_chats"].trigger()
     app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
 
 
@@ -81,9 +81,9 @@ def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Pat
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     app.ask("An hour of work")
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     assert not app.conductor.library.entries
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
@@ -91,7 +91,7 @@ def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Pat
 
 def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: Path) -> None:
     app = start()
-    library, undo = app.conductor.library, app.window.commands.undo_delete
+    library, undo = app.conductor.library, app.window.menus["undo_delete"]
     other, gone = chat_with(app, "Other"), chat_with(app, "Gone")
     library.export_chats([other], tmp_path / "other.json")
     app.until(lambda: (tmp_path / "other.json").exists())

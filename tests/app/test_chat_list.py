@@ -61,15 +61,15 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     assert bar.isHidden(), "it would undo the import"
     chat_with(app, "First")
     chat_with(app, "Second")
-    app.window.commands.delete.trigger()
+    app.window.menus["delete"].trigger()
     library.delete([one for one, entry in library.entries.items() if entry.title == "First"])
     assert bar.label.text() == "Deleted “First”"
     bar.button.click()
     assert not bar.isVisible() and "First" in rows(app)
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     assert not bar.isVisible() and "Second" in rows(app) and rows(app).count("Old") == 1
-    app.window.commands.undo_delete.trigger()
-    assert not app.window.commands.undo_delete.isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
+    app.window.menus["undo_delete"].trigger()
+    assert not app.window.menus["undo_delete"].isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
 
 
 def row_center(listed: ChatList, one: str) -> QPoint:
@@ -81,7 +81,7 @@ def test_several_chats_are_selected_exported_deleted_and_restored(
 ) -> None:
     app = start()
     ids = [chat_with(app, name) for name in ("One", "Two", "Three", "Four")]
-    listed, commands, library = app.window.sidebar.list, app.window.commands, app.conductor.library
+    listed, menus, library = app.window.sidebar.list, app.window.menus, app.conductor.library
     keys = Qt.KeyboardModifier
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, keys.ShiftModifier, row_center(listed, ids[1]))
     assert listed.selected == [ids[3], ids[2], ids[1]] and app.conductor.chat.id == ids[3], "a range, which opens nothing"
@@ -89,14 +89,14 @@ def test_several_chats_are_selected_exported_deleted_and_restored(
     assert listed.selected == [ids[3], ids[1]]
     library.rename(ids[0], "Uno")
     assert listed.selected == [ids[3], ids[1]], "a change of the list keeps the selection"
-    assert commands.delete.text() == "&Delete 2 Chats" and not commands.rename.isEnabled() and not commands.pin.isEnabled()
-    monkeypatch.setattr("app.window.chat_commands.ask_save_path", lambda *_: tmp_path / "two.json")
-    commands.export.trigger()
+    assert menus["delete"].text() == "&Delete 2 Chats" and not menus["rename"].isEnabled() and not menus["pin"].isEnabled()
+    monkeypatch.setattr("app.window.chat_files.ask_save_path", lambda *_: tmp_path / "two.json")
+    menus["export"].trigger()
     app.until(lambda: (tmp_path / "two.json").exists())
     assert {chat["id"] for chat in json.loads((tmp_path / "two.json").read_text())["chats"]} == {ids[3], ids[1]}
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert set(library.entries) == {ids[0], ids[2]} and app.window.sidebar.undo_bar.label.text() == "Deleted 2 chats"
-    commands.undo_delete.trigger()
+    menus["undo_delete"].trigger()
     assert set(library.entries) == set(ids)
 
 
@@ -104,13 +104,14 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     app = start()
     ids = [chat_with(app, name) for name in ("One", "Two", "Three")]
     listed = app.window.sidebar.list
-    app.window.commands.focus_list.trigger()
+    app.window.menus["focus_list"].trigger()
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert listed.selected == ids[::-1] and not listed._open_timer.isActive()
     folder = app.conductor.library.add_folder("Work")
-    app.window.chat_commands.fill_folder_menu(app.window.commands.move_to_folder)
-    next(action for action in app.window.commands.move_to_folder.actions() if action.text() == "Work").trigger()
+    (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move to &Folder")
+    menu.aboutToShow.emit()
+    next(action for action in menu.actions() if action.text() == "Work").trigger()
     assert {entry.folder for entry in app.conductor.library.entries.values()} == {folder.id}
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     assert len(listed.selected) == 1
@@ -120,7 +121,7 @@ def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) ->
     app = start()
     one = chat_with(app, "One")
     listed, control = app.window.sidebar.list, Qt.KeyboardModifier.ControlModifier
-    app.window.commands.focus_list.trigger()
+    app.window.menus["focus_list"].trigger()
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, control, row_center(listed, one))
     assert listed.selected == []
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
@@ -163,12 +164,12 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
     )
     qtbot.mouseClick(listed.more, Qt.MouseButton.LeftButton)
     (menu,) = listed.findChildren(QMenu)
-    assert app.window.commands.rename in menu.actions() and app.window.chat_commands.target == ("chat", first)
+    assert app.window.menus["rename"] in menu.actions() and app.window.commands.target == ("chat", first)
     menu.close()
     QApplication.sendEvent(listed.viewport(), QEvent(QEvent.Type.Leave))
     app.window.composer.focus()
     app.until(lambda: not listed.more.isVisible())
-    app.window.commands.focus_list.trigger()
+    app.window.menus["focus_list"].trigger()
     app.until(listed.more.isVisible)
     qtbot.keyClick(listed.more, Qt.Key.Key_Space)
     app.until(lambda: any(menu.isVisible() for menu in listed.findChildren(QMenu)))
@@ -177,16 +178,16 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
 
 def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
-    assert not app.window.commands.delete_all.isEnabled()
+    assert not app.window.menus["delete_all"].isEnabled()
     ids = {chat_with(app, name) for name in ("One", "Two", "Three")}
     asked: list[str] = []
     answers = iter([False, True])
     monkeypatch.setattr(
-        "app.window.chat_commands.confirm", lambda parent, title, question, action: asked.append(question) or next(answers)
+        "app.window.chat_files.confirm", lambda parent, title, question, action: asked.append(question) or next(answers)
     )
-    app.window.commands.delete_all.trigger()
+    app.window.menus["delete_all"].trigger()
     assert set(app.conductor.library.entries) == ids and "All 3 chats will be deleted." in asked[0]
-    app.window.commands.delete_all.trigger()
+    app.window.menus["delete_all"].trigger()
     assert not app.conductor.library.entries and app.conductor.chat.empty
     app.window.sidebar.undo_bar.button.click()
     assert set(app.conductor.library.entries) == ids

@@ -85,7 +85,7 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(start: Start, qtbot:
     assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
     qtbot.keyClicks(sheet.form.system, ".")
     sheet.accept()
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert app.conductor.chat.settings.system == "Be brief."
@@ -119,7 +119,7 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: S
     form.numbers["temperature"].setValue(0.7)
     assert app.conductor.chat.settings.system == ""
     app.conductor.set_dflash(False)
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     expected = ChatSettings("Be brief.", Sampling(temperature=0.7), dflash=False)
     assert app.conductor.chat.settings == expected
     form.system.setPlainText("Be very brief.")
@@ -132,7 +132,7 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: S
     assert app.conductor.chat.settings.system == ""
     app.window.close()
     again = start(data=tmp_path / "data")
-    again.window.commands.new_chat.trigger()
+    again.window.menus["new_chat"].trigger()
     assert again.conductor.chat.settings.system == "Be polite."
     again.window.dialogs.show_settings("chats")
     again.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm).reset.click()

@@ -16,7 +16,6 @@ from app.storage.settings import ChatSettings
 from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.sidebar.chat_list import ID, KIND
 from app.views.sidebar.search_results import TITLE, WHEN, without_markup
-from app.window.actions import show_list_menu
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar, reply_views
@@ -46,7 +45,7 @@ def texts(app: Running) -> list[tuple[str, str]]:
 
 
 def chat_with(app: Running, *prompts: str) -> str:
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     for prompt in prompts:
         app.ask(prompt)
     return app.conductor.chat.id
@@ -77,7 +76,7 @@ def test_an_edited_message_is_a_version_next_to_the_old_one(start: Start) -> Non
     click(prompt.versions, "Previous version")
     assert texts(app) == [("One", "First."), ("Two", "Second.")]
     assert len(reply_views(app.window.transcript)) == 2
-    app.window.commands.next_version.trigger()
+    app.window.menus["next_version"].trigger()
     assert texts(app) == [("Uno", "Other.")]
 
 
@@ -85,7 +84,7 @@ def test_cancelling_an_edit_restores_the_draft(start: Start) -> None:
     app = start()
     app.ask("One")
     app.type("a draft")
-    app.window.commands.edit.trigger()
+    app.window.menus["edit"].trigger()
     assert app.window.composer.text == "One"
     app.window.composer.cancel_button.click()
     assert app.window.composer.text == "a draft" and app.conductor.editing is None
@@ -144,9 +143,9 @@ def test_the_tree_is_restored_after_a_restart(start: Start, tmp_path: Path) -> N
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
-    app.window.commands.regenerate.trigger()
+    app.window.menus["regenerate"].trigger()
     app.until(lambda: not app.conductor.busy)
-    app.window.commands.previous_version.trigger()
+    app.window.menus["previous_version"].trigger()
     app.ask("And then?")
     chat = app.conductor.chat.id
     app.window.close()
@@ -164,7 +163,7 @@ def test_a_reply_continues_while_another_chat_is_open(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     old = chat_with(app, "Old?")
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id
@@ -190,7 +189,7 @@ def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
     app.conductor.library.save(chat, chat.root.below())
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     other = app.conductor.chat
     del chat, turn
     app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
@@ -209,31 +208,31 @@ def test_the_list_follows_changes_of_chats(start: Start) -> None:
     assert rows(app) == []
     first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
     assert rows(app) == ["[Today]", "Second", "First *title"]
-    library, commands = app.conductor.library, app.window.commands
+    library, menus = app.conductor.library, app.window.menus
     library.rename(first, "  Renamed \n now ")
     assert rows(app) == ["[Today]", "Second", "Renamed now"]
     library.rename(first, "   ")
     app.conductor.open_chat(first)
     app.until(lambda: app.conductor.chat.id == first)
-    commands.pin.trigger()
+    menus["pin"].trigger()
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
     folder = library.add_folder("Work")
     library.move(second, folder.id)
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
-    commands.duplicate.trigger()
+    menus["duplicate"].trigger()
     app.until(lambda: app.conductor.chat.title == "Renamed now copy")
     assert texts(app) == [("# First *title*", "Fine.")]
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_folder(folder.id)
     assert "[Work]" not in rows(app) and "Second" in rows(app)
-    commands.undo_delete.trigger()
+    menus["undo_delete"].trigger()
     assert rows(app)[2:4] == ["[Work]", "Second"]
 
 
 def test_undo_restores_a_deleted_chat(start: Start) -> None:
     app = start()
     kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
-    app.window.commands.delete.trigger()
+    app.window.menus["delete"].trigger()
     assert rows(app) == ["[Today]", "Kept"] and app.conductor.chat.empty
     bar = app.window.sidebar.undo_bar
     assert bar.isVisible() and bar.label.text() == "Deleted “Gone”"
@@ -250,10 +249,10 @@ def test_a_chat_deleted_during_a_reply_can_be_restored(start: Start) -> None:
     app.send("Story")
     app.until(lambda: "Half" in shown_text(app))
     one = app.conductor.chat.id
-    app.window.commands.delete.trigger()
+    app.window.menus["delete"].trigger()
     app.until(lambda: not app.conductor.busy)
     assert rows(app) == []
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
@@ -263,28 +262,28 @@ def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start,
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
-    app.window.commands.focus_list.trigger()
+    app.window.menus["focus_list"].trigger()
     select(app, second)
     qtbot.keyClick(listed, Qt.Key.Key_Down)
     app.until(lambda: app.conductor.chat.id == first)  # passing by opens it after a moment
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     app.until(lambda: app.conductor.chat.id == second)
-    app.window.commands.rename.trigger()
+    app.window.menus["rename"].trigger()
     app.until(lambda: bool(listed.findChildren(QLineEdit)))
     (editor,) = listed.findChildren(QLineEdit)
     qtbot.keyClicks(editor, "Better")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     app.until(lambda: rows(app) == ["[Today]", "Better", "First"])
     assert app.window.windowTitle() == "Better"
-    app.window.commands.focus_list.trigger()
+    app.window.menus["focus_list"].trigger()
     select(app, first)
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert rows(app) == ["[Today]", "Better"]
-    app.window.commands.undo_delete.trigger()
-    app.window.commands.next_chat.trigger()
+    app.window.menus["undo_delete"].trigger()
+    app.window.menus["next_chat"].trigger()
     app.until(lambda: app.conductor.chat.id == first)
-    app.window.commands.previous_chat.trigger()
+    app.window.menus["previous_chat"].trigger()
     app.until(lambda: app.conductor.chat.id == second)
 
 
@@ -304,9 +303,9 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
     window.activateWindow()
     app.until(window.isActiveWindow)
     ran: list[str] = []
-    do = window.commands
+    edits = [window.menus[name] for name in ("undo", "redo", "cut", "copy", "paste", "select_all")]
     for action in window.findChildren(QAction):
-        if action not in (do.undo, do.redo, do.cut, do.copy, do.paste, do.select_all):
+        if action not in edits:
             action.triggered.connect(lambda checked=False, action=action: ran.append(action.text()))
     keys = {key for name in EDITING for key in QKeySequence.keyBindings(QKeySequence.StandardKey[name])}
     keys |= {QKeySequence(f"{also}{key}") for also in ("", "Ctrl+", "Alt+") for key in ("Backspace", "Del")}  # a Mac's too
@@ -315,7 +314,7 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
             listed.rename(one)
             (field,) = listed.findChildren(QLineEdit)
         elif where == "find":
-            window.commands.find.trigger()
+            window.menus["find"].trigger()
             field = window.transcript.find_bar.field
         else:
             field = {"composer": window.composer.field, "search": window.sidebar.search}[where]
@@ -361,14 +360,14 @@ def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> Non
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
-    show_list_menu(listed, app.window.commands, listed.visualRect(listed._rows[first].index()).center())
+    app.window.menus.show_row_menu(listed, listed.visualRect(listed._rows[first].index()).center())
     (menu,) = listed.findChildren(QMenu)
-    delete = app.window.commands.delete
+    delete = app.window.menus["delete"]
     assert delete in menu.actions()
     menu.hide()
     delete.trigger()
     assert rows(app) == ["[Today]", "Second"] and app.conductor.chat.id == second
-    app.until(lambda: app.window.chat_commands.target == ("chat", second))
+    app.until(lambda: app.window.commands.target == ("chat", second))
     assert listed.model().index(0, 0).data(KIND) == "heading" and not listed.model().index(0, 0).data(ID)
 
 
@@ -378,10 +377,10 @@ def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> Non
 def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
-    app.window.commands.regenerate.trigger()  # the needle is now in a version that is not shown
+    app.window.menus["regenerate"].trigger()  # the needle is now in a version that is not shown
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Two")
-    app.window.commands.search.trigger()
+    app.window.menus["search"].trigger()
     side = app.window.sidebar
     qtbot.keyClicks(side.search, "NEEDLE")
     app.until(lambda: len(side.results.hits()) == 1)
@@ -418,8 +417,8 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
     app.window.resize(1200, 700)
     draw_sidebar(app, 333)
     app.window.top_bar.sidebar.click()
-    assert not app.window.sidebar.isVisible() and not app.window.commands.sidebar.isChecked()
-    app.window.commands.sidebar.trigger()
+    assert not app.window.sidebar.isVisible() and not app.window.menus["sidebar"].isChecked()
+    app.window.menus["sidebar"].trigger()
     assert app.window.sidebar.isVisible()
     app.until(lambda: app.window.sidebar.width() == 333)
     app.window.resize(520, 700)
@@ -434,7 +433,7 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
 def test_every_control_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
     app = start()
     chat_with(app, "One")
-    app.window.commands.delete.trigger()
+    app.window.menus["delete"].trigger()
     app.window.dialogs.show_chat_settings()
     for place in (app.window.sidebar, app.window.dialogs.find(ChatSettingsDialog), app.window.top_bar):
         for widget in place.findChildren(QWidget):
@@ -462,12 +461,12 @@ def test_search_results_with_the_same_title_show_their_date(start: Start) -> Non
 def test_undo_opens_the_deleted_chat_that_was_open(start: Start, elsewhere: bool) -> None:
     app = start()
     other, one = chat_with(app, "Other"), chat_with(app, "One")
-    app.window.commands.delete.trigger()
+    app.window.menus["delete"].trigger()
     assert app.conductor.chat.empty
     if elsewhere:
         app.conductor.open_chat(other)
         app.until(lambda: app.conductor.chat.id == other)
-    app.window.commands.undo_delete.trigger()
+    app.window.menus["undo_delete"].trigger()
     if elsewhere:
         assert app.conductor.chat.id == other
     else:

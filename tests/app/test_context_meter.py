@@ -124,7 +124,7 @@ def test_a_reply_that_filled_the_context_is_not_continued(start: Start) -> None:
     app = start(counting([commit("Half", 20), done(reason="length", tokens=20)]))
     app.ask("One two")
     assert "context full" in app.reply.stats.facts.text()
-    assert not app.reply.buttons.resume.isVisible() and not app.window.commands.resume.isEnabled()
+    assert not app.reply.buttons.resume.isVisible() and not app.window.menus["resume"].isEnabled()
 
 
 def test_a_refused_continuation_leaves_the_reply_as_it_was(start: Start) -> None:

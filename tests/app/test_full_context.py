@@ -78,7 +78,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     again = start(RollingEngine(answer("Five.")), data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert [item.kind for item in again.window.transcript.column.items] == kinds
-    assert again.window.commands.rolling.isChecked()
+    assert again.window.menus["rolling"].isChecked()
     again.ask("Question 4")
     assert again.engine.requests[-1].rolling == 4, "messages that were left out stay left out"
 

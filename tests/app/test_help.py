@@ -23,7 +23,7 @@ ALL_PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start(loaded=False)
-    app.window.commands.guide.trigger()
+    app.window.menus["guide"].trigger()
     dialog = app.window.dialogs.find(HelpDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "User Guide"
     assert "How do I chat?" in dialog.text.toPlainText()
@@ -59,7 +59,7 @@ def test_the_list_has_the_pages_for_users() -> None:
 
 def test_help_is_searched(start: Start) -> None:
     app = start(loaded=False)
-    app.window.commands.guide.trigger()
+    app.window.menus["guide"].trigger()
     dialog = app.window.dialogs.find(HelpDialog)
     listed = lambda: [dialog.list.item(row).text() for row in range(dialog.list.count()) if not dialog.list.item(row).isHidden()]  # noqa: E731
     everything = listed()
@@ -77,17 +77,17 @@ def test_help_is_searched(start: Start) -> None:
 
 def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:
     app = start(loaded=False)
-    app.window.commands.shortcuts.trigger()
+    app.window.menus["shortcuts"].trigger()
     dialog = app.window.dialogs.find(HelpDialog)
     shown = dialog.text.toPlainText()
-    for action in (app.window.commands.new_chat, app.window.commands.stop, app.window.commands.guide):
+    for action in (app.window.menus["new_chat"], app.window.menus["stop"], app.window.menus["guide"]):
         assert action.text().replace("&", "") in shown and action.shortcut().toString() in shown
-    assert "Chat" in shown and app.window.commands.about.text() not in shown
+    assert "Chat" in shown and app.window.menus["about"].text() not in shown
 
 
 def test_about_is_in_the_help_menu_or_the_apps_own(start: Start) -> None:
     app = start(loaded=False)
-    about = app.window.commands.about
+    about = app.window.menus["about"]
     menus = [menu.title() for menu in (top.menu() for top in app.window.menuBar().actions()) if about in menu.actions()]
     assert menus == ["&Help"] and about.menuRole() == QAction.MenuRole.AboutRole  # which macOS moves
 
@@ -103,7 +103,7 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     crash.write_text("Fatal Python error in /home/someone/y\n")
     os.utime(crash, (0, datetime(2026, 11, 20, 9, 30).timestamp()))
     app = start(loaded=False)
-    app.window.commands.report.trigger()
+    app.window.menus["report"].trigger()
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
     version = app.window.updates.release.version

@@ -59,7 +59,7 @@ def open_palette(app: Running) -> Palette:
 def test_every_enabled_command_is_listed_with_its_shortcut(start: Start) -> None:
     app = start()
     palette = open_palette(app)
-    found = {command.text: command for command in palette_commands(app.window.menuBar(), app.conductor)}
+    found = {command.text: command for command in palette_commands(app.window.commands, app.conductor)}
     assert found["New Chat"].keys == "Ctrl+N" and found["New Chat"].where == "File"
     assert found["Dark"].where == "View ▸ Appearance"
     assert "Stop" not in found and "Command Palette…" not in found

@@ -115,7 +115,7 @@ class TestCapabilities:
         bar = app.window.top_bar
         with connected(app, VLLM):
             assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
-            assert app.window.commands.dflash.isChecked() and not app.window.commands.dflash.isEnabled()
+            assert app.window.menus["dflash"].isChecked() and not app.window.menus["dflash"].isEnabled()
             assert "the connection has no address for plain replies" in bar.dflash.toolTip()
             app.ask("Hello")
             assert not bar.compare.isEnabled()
@@ -362,7 +362,7 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
     with connected(app, MLX_LM | {CHAT: replace(whole, body=whole.body[:2500])}):
         app.ask("Hello")
         kept = app.conductor.chat.turns[-1].reply.answer
-        assert kept and not app.window.commands.resume.isEnabled()
+        assert kept and not app.window.menus["resume"].isEnabled()
         assert app.reply.buttons is not None and not app.reply.buttons.resume.isEnabled()
         assert app.reply.buttons.resume.toolTip() == "This server can't continue a reply."
         app.conductor.resume(app.conductor.chat.turns[-1])
@@ -370,5 +370,5 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
         assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
         assert app.conductor.chat.turns[-1].reply.answer == kept
     app.conductor.use()
-    app.until(lambda: app.window.commands.resume.isEnabled())
+    app.until(lambda: app.window.menus["resume"].isEnabled())
     assert app.reply.buttons.resume.isEnabled() and not app.reply.buttons.resume.toolTip()

@@ -79,10 +79,10 @@ def test_a_message_never_opens_as_a_separate_window(start: Start, qapp: QApplica
 def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
-    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.commands.stop
+    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus["stop"]
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id
@@ -110,7 +110,7 @@ def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id

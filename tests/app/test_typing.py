@@ -29,7 +29,7 @@ def test_typing_outside_a_text_field_goes_to_the_composer(start: Start, qtbot: Q
         window.composer.field.clearFocus()
     elif where == "new":
         window.sidebar.list.setFocus()
-        window.commands.new_chat.trigger()
+        window.menus["new_chat"].trigger()
         assert window.focusWidget() is window.composer.field
     else:
         app.conductor.open_chat(chat.id)

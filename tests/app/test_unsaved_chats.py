@@ -125,12 +125,12 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     saved = chat_with(app, "word " * 20_000)
     library.move(saved, folder.id)
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
-    app.window.commands.duplicate.trigger()
+    app.window.menus["duplicate"].trigger()
     app.until(lambda: app.conductor.chat.id != saved)
     copy = app.conductor.chat.id
     app.until(app.window.foot.unsaved.isVisible)
     assert library.entries[copy].title.endswith(" copy") and library.unsaved == {copy}
-    app.window.commands.duplicate.trigger()  # of a chat that is only in memory
+    app.window.menus["duplicate"].trigger()  # of a chat that is only in memory
     app.until(lambda: len(library.unsaved) == 2 and app.conductor.chat.id != copy)
     assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)

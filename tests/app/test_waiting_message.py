@@ -80,9 +80,9 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(start: Start, 
         app.window.foot.waiting.button.click()
     elif way == "Stop":
         app.until(lambda: bool(app.engine.requests))
-        app.window.commands.stop.trigger()
+        app.window.menus["stop"].trigger()
     elif way == "New Chat":
-        app.window.commands.new_chat.trigger()
+        app.window.menus["new_chat"].trigger()
         assert app.window.composer.text == ""
     elif way == "edit":
         app.type("Two or three")

@@ -152,7 +152,7 @@ def test_stop_ends_a_reply_and_keeps_its_text(start: Start, qtbot: QtBot, how: s
         assert app.window.composer.button.accessibleName() == "Stop"
         app.window.composer.button.click()
     else:
-        app.window.commands.stop.trigger()
+        app.window.menus["stop"].trigger()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Once upon"
     assert app.reply.stats.facts.text().endswith("stopped")
@@ -175,7 +175,7 @@ def test_quitting_during_a_reply_is_recorded_as_an_interruption(start: Start) ->
     app.send("A story")
     app.until(lambda: "Half" in shown_text(app))
     (turn,) = app.conductor.chat.turns
-    app.window.commands.quit.trigger()
+    app.window.menus["quit"].trigger()
     app.until(lambda: not app.conductor.busy)
     assert (turn.reply.answer, turn.reply.reason) == ("Half", "interrupted")
 
@@ -187,7 +187,7 @@ def test_on_a_mac_a_reply_goes_on_while_the_window_is_closed(start: Start, qtbot
     window.quits_when_closed = False
     app.send("A story")
     app.until(lambda: "Half" in shown_text(app))
-    window.commands.close_window.trigger()
+    window.menus["close_window"].trigger()
     assert not window.isVisible() and app.conductor.busy
     gate.set()
     app.until(lambda: not app.conductor.busy)
@@ -195,7 +195,7 @@ def test_on_a_mac_a_reply_goes_on_while_the_window_is_closed(start: Start, qtbot
     QApplication.instance().applicationStateChanged.emit(Qt.ApplicationState.ApplicationActive)
     assert window.isVisible() and shown_text(app) == "Half whole"
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
-        window.commands.quit.trigger()
+        window.menus["quit"].trigger()
 
 
 def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) -> None:
@@ -217,7 +217,7 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
     story = app.conductor.chat
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     assert reply_views(app.window.transcript) == []
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
@@ -322,12 +322,12 @@ def test_the_dflash_switch_applies_to_the_next_reply(start: Start) -> None:
 
 def test_switch_and_menu_stay_in_sync(start: Start) -> None:
     app = start()
-    bar, commands = app.window.top_bar, app.window.commands
+    bar, menus = app.window.top_bar, app.window.menus
     for _ in range(3):
-        commands.dflash.trigger()
-        assert bar.dflash.isChecked() == commands.dflash.isChecked() == (app.conductor.next_mode == "dflash")
+        menus["dflash"].trigger()
+        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.conductor.next_mode == "dflash")
         bar.dflash.click()
-        assert bar.dflash.isChecked() == commands.dflash.isChecked() == (app.conductor.next_mode == "dflash")
+        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.conductor.next_mode == "dflash")
 
 
 def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> None:
@@ -338,7 +338,7 @@ def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> N
     assert any("no drafter was given" in notice for notice in app.notices)
     app.ask("Hi")
     assert app.engine.requests[0].mode == "plain"
-    assert not app.window.commands.compare.isEnabled()
+    assert not app.window.menus["compare"].isEnabled()
 
 
 def test_thinking_is_available_only_if_the_model_supports_it(start: Start) -> None:
@@ -362,7 +362,7 @@ def test_code_and_replies_can_be_copied(start: Start) -> None:
     (code,) = app.reply.blocks.findChildren(CodeView)
     code.copy.click()
     assert QGuiApplication.clipboard().text() == "print(1)"
-    app.window.commands.copy_reply.trigger()
+    app.window.menus["copy_reply"].trigger()
     assert QGuiApplication.clipboard().text() == CODE
 
 

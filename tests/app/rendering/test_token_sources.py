@@ -96,7 +96,7 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
     app = start(ScriptedEngine([reply(("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four"))]))
     app.ask("Count")
     assert underlined(app) == [] and not app.window.foot.legend.isVisible()
-    app.window.commands.token_sources.trigger()
+    app.window.menus["token_sources"].trigger()
     styles = STYLES.DashUnderline, STYLES.SingleUnderline, STYLES.DotLine, STYLES.DashUnderline
     assert underlined(app) == list(zip(("One ", "two th", "ree ", "four"), styles, strict=True))
     legend = app.window.foot.legend
@@ -110,7 +110,7 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
         block = legend.document().firstBlock()
         starts = [block.layout().lineAt(number).textStart() for number in range(1, block.layout().lineCount())]
         assert all(block.text()[start - 1] == " " for start in starts), "lines break between entries only"
-    app.window.commands.token_sources.trigger()
+    app.window.menus["token_sources"].trigger()
     assert underlined(app) == [] and not legend.isVisible()
 
 

@@ -133,7 +133,7 @@ def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(
     app = start()
     app.ask("Before")
     app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
-    app.window.commands.compare_prompt.trigger()
+    app.window.menus["compare_prompt"].trigger()
     dialog = app.window.dialogs.find(CompareDialog)
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
@@ -170,7 +170,7 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qt
     dialog = compared(app)
     dialog.close()
     app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
-    app.window.commands.compare_prompt.trigger()
+    app.window.menus["compare_prompt"].trigger()
     dialog = app.window.dialogs.find(CompareDialog)
     dialog.history_button.click()
     history = dialog.history

@@ -19,7 +19,7 @@ from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, rea
 
 
 def opened(running: Running) -> ThisMacDialog:
-    running.window.commands.this_mac.trigger()
+    running.window.menus["this_mac"].trigger()
     page = running.window.dialogs.find(ThisMacDialog)
     assert page is not None
     return page

@@ -41,7 +41,7 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     real = engine.load
     monkeypatch.setattr(engine, "load", lambda target, drafter: (loads.append((target, drafter)), real(target, drafter))[1])
     app = start(engine)
-    app.window.commands.models.trigger()
+    app.window.menus["models"].trigger()
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: bool(app.window.picker.rows))
@@ -475,7 +475,7 @@ def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypa
     app.ask("First")
     app.until(lambda: noted == [11.0])  # two threads record in any order
     first = app.conductor.chat.id
-    app.window.commands.new_chat.trigger()
+    app.window.menus["new_chat"].trigger()
     app.send("Second")
     app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
     app.conductor.open_chat(first)

@@ -30,7 +30,7 @@ def places(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def page_of(app: Running) -> ServerDialog:
-    app.window.commands.local_server.trigger()
+    app.window.menus["local_server"].trigger()
     page = app.window.dialogs.find(ServerDialog)
     assert page is not None
     return page

@@ -144,8 +144,8 @@ def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     contrast.setCurrentIndex(2)
     contrast.activated.emit(2)
     assert app.slipstream.theme.colors == DARK_CONTRAST
-    menus = app.window.commands.appearance, app.window.commands.contrast
-    assert [action.text() for menu in menus for action in menu.actions() if action.isChecked()] == ["Dark", "High"]
+    menus, chosen = app.window.menus, ("appearance:dark", "contrast:high")
+    assert [id for id in (*chosen, "appearance:light", "contrast:system") if menus[id].isChecked()] == [*chosen]
     dialog.deleteLater()
 
 

@@ -238,7 +238,7 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
 
 
 def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> None:
-    app.window.commands.tools.trigger()
+    app.window.menus["tools"].trigger()
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "Tools"
     dialog.close()

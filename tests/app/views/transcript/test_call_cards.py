@@ -173,7 +173,7 @@ def test_escape_stops_and_allows_nothing(start: Start) -> None:
     app, tools = with_tools(start, [calling(PRODUCT)], calculator="1888264")
     card = ask_for_call(app)
     app.until(card.choices[0].isEnabled)
-    app.window.commands.stop.trigger()  # Escape
+    app.window.menus["stop"].trigger()  # Escape
     assert not tools.called and card.record.state == "stopped" and not app.conductor.busy
 
 

@@ -330,7 +330,7 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
     app = start()
     app.ask("word " * 3000 + "needle")
     transcript = app.window.transcript
-    app.window.commands.find.trigger()
+    app.window.menus["find"].trigger()
     assert hits(transcript, qtbot, "needle")
     transcript.find_bar.find_next()
     rect = transcript.column.rect_of(transcript.find_bar.hits[0].position)

@@ -73,7 +73,7 @@ def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **op
 
 
 def dialog(app: Running) -> TuneDialog:
-    app.window.commands.tune.trigger()
+    app.window.menus["tune"].trigger()
     found = app.window.dialogs.find(TuneDialog)
     assert found is not None
     app.until(lambda: not app.slipstream.tuning.reading)

@@ -1,0 +1,302 @@
+"""The commands, as one table that menus, palette, buttons, and tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+
+from app.session.conductor import Conductor
+from app.session.notice import Notice
+from app.storage.chat_tree import Turn
+from app.text.language import number, tr
+
+Keys = QKeySequence.StandardKey
+Role = QAction.MenuRole
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a command can't run now. Without a notice, there is nothing to run it on."""
+
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """Something the user can do.
+
+    Attributes:
+        title: the title with its access key; a function if the title depends on the state.
+        keys: the shortcuts; the first one is shown. They aren't editing keys: the chat list handles Delete.
+        needs: whether there is something to act on, or why not.
+        checked: whether the command is on, if it is a switch.
+    """
+
+    id: str
+    title: str | Callable[[], str]
+    act: Callable[[], object]
+    keys: Keys | tuple[str, ...] = ()
+    needs: Callable[[], object] = lambda: True
+    checked: Callable[[], bool] | None = None
+    role: Role = Role.NoRole
+    visible: bool = True
+    in_palette: bool = True
+    exclusive: bool = False  # whether it turns off the other switches of its menu
+
+    @property
+    def text(self) -> str:
+        return self.title if isinstance(self.title, str) else self.title()
+
+    @property
+    def plain_text(self) -> str:
+        return plain_title(self.text)
+
+    @property
+    def shortcuts(self) -> list[QKeySequence]:
+        return QKeySequence.keyBindings(self.keys) if isinstance(self.keys, Keys) else [QKeySequence(key) for key in self.keys]
+
+    @property
+    def shortcut(self) -> str:
+        """The first shortcut in the system's notation, or an empty string."""
+        return next((keys.toString(QKeySequence.SequenceFormat.NativeText) for keys in self.shortcuts), "")
+
+    def can(self) -> Refusal | None:
+        """Return why the command can't run now, or None if it can."""
+        needs = self.needs()
+        return needs if isinstance(needs, Refusal) else None if needs else Refusal()
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """A list of commands, of menus, and of separators, which are None. It may depend on the state."""
+
+    text: str
+    items: Callable[[], Sequence[Command | Menu | None]]
+    needs: Callable[[], object] = lambda: True
+
+    def commands(self) -> list[tuple[Command, str]]:
+        """Return all commands in the order of the menu, with the titles of the menus that contain them."""
+        found: list[tuple[Command, str]] = []
+        for item in self.items():
+            if isinstance(item, Command):
+                found.append((item, plain_title(self.text)))
+            elif item is not None and item.needs():
+                found += [(command, f"{plain_title(self.text)} ▸ {where}") for command, where in item.commands()]
+        return found
+
+
+def plain_title(text: str) -> str:
+    """Remove access key markers: "&File" becomes "File", "&&" becomes "&"."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
+
+
+class Commands(QObject):
+    """The table of commands, with those that need no window. They act on the selected chats, else on the open one."""
+
+    changed = Signal()  # whether commands can run, their titles, or their switches
+    ran = Signal(str)  # id of the command
+    rename_requested = Signal(str)  # id of a chat or folder
+
+    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._conductor, self._library = conductor, conductor.library
+        # Kind ("chat" or "folder") and ID of the current row, and the selected chats, while the list has the focus
+        self.selection: Callable[[], tuple[str, str, list[str]]] = lambda: ("", "", [])
+        self.listed: Callable[[], list[str]] = lambda: list(self._library.entries)  # all chats in the order of the list
+        self.menus: tuple[Menu, ...] = ()  # of the menu bar
+        self._commands: dict[str, Command] = {}
+        self.add(*self._chats(), *self._replies())
+        for signal in (
+            conductor.busy_changed,
+            conductor.settings_changed,
+            conductor.turns_changed,
+            conductor.turn_added,
+            conductor.chat_changed,
+            conductor.loader.loaded,
+            self._library.changed,
+        ):
+            signal.connect(self.changed)
+
+    def __getitem__(self, id: str) -> Command:
+        return self._commands[id]
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._commands
+
+    def add(self, *commands: Command) -> None:
+        self._commands |= {command.id: command for command in commands}
+
+    def run(self, command: str | Command) -> None:
+        """Run a command, or say why it can't run."""
+        command = self[command] if isinstance(command, str) else command
+        if (refusal := command.can()) is None:
+            command.act()
+            self.ran.emit(command.id)
+        elif refusal.notice is not None:
+            self._conductor.notify(refusal.notice)
+
+    def runner(self, id: str) -> Callable[[], None]:
+        """Return a function that runs a command, for signals."""
+        return lambda: self.run(id)
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """Kind ("chat", "folder", or "") and ID of what commands act on."""
+        kind, id, _ = self.selection()
+        if (kind == "chat" and id in self._library.entries) or (kind == "folder" and id in self._library.folders):
+            return kind, id
+        id = self._conductor.chat.id
+        return ("chat", id) if id in self._library.entries else ("", "")
+
+    @property
+    def target_chats(self) -> list[str]:
+        """IDs of the chats that Move, Export, and Delete act on."""
+        if len(selected := self.selection()[2]) > 1:
+            return selected
+        kind, id = self.target
+        return [id] if kind == "chat" else []
+
+    # Chats
+
+    def _chats(self) -> tuple[Command, ...]:
+        library, conductor = self._library, self._conductor
+
+        def single() -> str:
+            return self.target_chats[0] if self.target[0] == "chat" and len(self.target_chats) == 1 else ""
+
+        def pinned() -> bool:
+            return self.target[0] == "chat" and library.entries[self.target[1]].pinned
+
+        def delete_title() -> str:
+            count = len(self.target_chats)
+            return tr("&Delete {count} Chats", count=number(count)) if count > 1 else tr("&Delete")
+
+        def undo_title() -> str:
+            return library.undo_step.title if library.undo_step else tr("Undo &Delete")
+
+        return (
+            Command("new_chat", tr("&New Chat"), conductor.new_chat, Keys.New),
+            Command("new_folder", tr("New &Folder"), self._add_folder, ("Ctrl+Shift+N",)),
+            Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
+            Command("rename", tr("Re&name"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
+            Command("pin", tr("&Pin"), lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single, pinned),
+            Command("duplicate", tr("D&uplicate"), lambda: library.duplicate(single(), conductor.open_chat), ("Ctrl+D",), single),
+            Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
+            Command("previous_chat", tr("&Previous Chat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),
+            Command("next_chat", tr("&Next Chat"), partial(self._step, 1), ("Ctrl+Alt+Down",), lambda: library.entries),
+        )
+
+    def _add_folder(self) -> None:
+        self.rename_requested.emit(self._library.add_folder(tr("New Folder")).id)
+
+    def _rename(self) -> None:
+        self.rename_requested.emit(self.target[1])
+
+    def _delete(self) -> None:
+        if chats := self.target_chats:
+            self._library.delete(chats)
+        else:
+            self._library.delete_folder(self.target[1])
+
+    def _step(self, by: int) -> None:
+        """Open the next or previous chat in the list."""
+        ids = self.listed()
+        place = ids.index(self._conductor.chat.id) + by if self._conductor.chat.id in ids else 0
+        if 0 <= place < len(ids):
+            self._conductor.open_chat(ids[place])
+
+    def folders(self) -> Menu:
+        """Return the menu that moves the target chats to a folder."""
+        return Menu(tr("Move to &Folder"), self._folder_commands, lambda: self.target_chats)
+
+    def _folder_commands(self) -> Sequence[Command | None]:
+        library, chats = self._library, self.target_chats
+
+        def move(folder: str) -> None:
+            for chat in chats:
+                if chat in library.entries and (not folder or folder in library.folders):
+                    library.move(chat, folder)
+
+        def move_to_new() -> None:
+            folder = library.add_folder(tr("New Folder"))
+            move(folder.id)
+            self.rename_requested.emit(folder.id)
+
+        def command(folder: str, name: str) -> Command:
+            inside = all(folder == library.entries[chat].folder for chat in chats)
+            return Command(f"move_to:{folder}", name.replace("&", "&&"), partial(move, folder), checked=lambda: inside)
+
+        found = [command(folder.id, folder.name) for folder in library.folders.values()]
+        return [command("", tr("None")), *found, None, Command("move_to_new", tr("New Folder…"), move_to_new)] if chats else []
+
+    # Replies
+
+    def _replies(self) -> tuple[Command, ...]:
+        at = self._conductor
+
+        def with_last(act: Callable[[Turn], object]) -> Callable[[], object]:
+            return lambda: act(at.chat.turns[-1])
+
+        def on_last(fits: Callable[[Turn], object]) -> Callable[[], object]:
+            """Return whether the last turn fits and nothing is running, or why not."""
+            return lambda: Refusal(at.refusal()) if at.busy else at.chat.turns and fits(at.chat.turns[-1])
+
+        def comparable() -> object:
+            why = at.why_no_comparison()
+            return Refusal(Notice(why)) if why else on_last(lambda turn: at.chat.last_comparable)()
+
+        def versions() -> bool:
+            nodes = (node for turn in at.chat.turns for node in (turn.asked, turn.answered))
+            return any(node is not None and node.place[1] > 1 for node in nodes)
+
+        def answered() -> object:
+            return at.chat.turns and at.chat.turns[-1].reply.answer
+
+        def dflash() -> bool:
+            return at.next_mode == "dflash"
+
+        def thinking() -> bool:
+            return at.thinking
+
+        def rolling() -> bool:
+            return at.chat.settings.rolling
+
+        edit, regenerate, resume = with_last(at.edit), with_last(at.regenerate), with_last(at.resume)
+        copy = with_last(lambda turn: QGuiApplication.clipboard().setText(turn.reply.text))
+        asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and at.can_continue)
+        return (
+            Command("stop", tr("&Stop"), at.stop, ("Esc", "Ctrl+."), lambda: at.replying_here or at.comparison_job.running),
+            Command("compare", tr("&Compare Last Prompt"), at.compare, ("Ctrl+Shift+K",), comparable),
+            Command(
+                "dflash",
+                "&DFlash",
+                lambda: at.set_dflash(not dflash()),
+                ("Ctrl+Shift+D",),
+                lambda: at.can_dflash and at.can_plain,
+                dflash,
+            ),
+            Command(
+                "thinking",
+                tr("&Thinking"),
+                lambda: at.set_thinking(not thinking()),
+                ("Ctrl+Shift+T",),
+                lambda: at.can_think,
+                thinking,
+            ),
+            Command("rolling", tr("Rolling &Window"), lambda: at.set_rolling(not rolling()), checked=rolling),
+            Command("edit", tr("&Edit Last Message"), edit, ("Ctrl+Shift+E",), asked),
+            Command("regenerate", tr("&Regenerate Reply"), regenerate, ("Ctrl+R",), asked),
+            Command("resume", tr("Contin&ue Reply"), resume, ("Ctrl+Shift+R",), cut_off),
+            Command("previous_version", tr("Previous &Version"), partial(self._switch, -1), ("Ctrl+Alt+Left",), versions),
+            Command("next_version", tr("Ne&xt Version"), partial(self._switch, 1), ("Ctrl+Alt+Right",), versions),
+            Command("copy_reply", tr("Copy Last &Reply"), copy, ("Ctrl+Shift+C",), answered),
+        )
+
+    def _switch(self, by: int) -> None:
+        """Show the next or previous version of the last message that has versions."""
+        nodes = (node for turn in reversed(self._conductor.chat.turns) for node in (turn.answered, turn.asked))
+        self._conductor.switch(next(node for node in nodes if node is not None and node.place[1] > 1), by)

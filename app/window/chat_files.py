@@ -1,0 +1,70 @@
+"""The commands that ask for files, or before they delete all chats."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.session.commands import Command, Commands
+from app.session.conductor import Conductor
+from app.text.language import number, tr
+from app.widgets.save_dialog import ask_save_path, confirm, file_name
+
+
+class ChatFiles:
+    """The dialogs for files of chats."""
+
+    def __init__(self, window: QWidget, conductor: Conductor, commands: Commands) -> None:
+        self._window, self._conductor, self._library, self._commands = window, conductor, conductor.library, commands
+
+    def commands(self) -> tuple[Command, ...]:
+        def export_title() -> str:
+            count = len(self._commands.target_chats)
+            return tr("&Export {count} Chats…", count=number(count)) if count > 1 else tr("&Export Chat…")
+
+        def any_chat() -> bool:
+            return bool(self._library.entries)
+
+        def targets() -> list[str]:
+            return self._commands.target_chats
+
+        return (
+            Command("attach", tr("&Attach Files…"), self.attach, ("Ctrl+Shift+A",)),
+            Command("import_chats", tr("&Import Chats…"), self.import_chats),
+            Command("export", export_title, self.export, ("Ctrl+Shift+S",), targets),
+            Command("export_all", tr("Export &All Chats…"), self.export_all, needs=any_chat),
+            Command("delete_all", tr("Delete A&ll Chats…"), self.delete_all, needs=any_chat),
+        )
+
+    def attach(self) -> None:
+        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", tr("Text, code, and PDF (*)"))
+        self._conductor.attachments.attach([Path(file) for file in files])
+
+    def export(self) -> None:
+        chats = self._commands.target_chats
+        if len(chats) > 1:
+            self._export_several(chats, tr("Export Chats"))
+        elif chats:
+            title = file_name(self._library.entries[chats[0]].title, tr("Chat"))
+            formats = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all versions (*.json)")}
+            if file := ask_save_path(self._window, tr("Export Chat"), title, formats):
+                self._library.export_chats(chats, file)
+
+    def export_all(self) -> None:
+        self._export_several(self._commands.listed(), tr("Export All Chats"))
+
+    def _export_several(self, chats: list[str], title: str) -> None:
+        formats = {".json": tr("JSON for later import (*.json)"), ".md": tr("Markdown (*.md)")}
+        if file := ask_save_path(self._window, title, tr("Slipstream chats"), formats):
+            self._library.export_chats(chats, file)
+
+    def import_chats(self) -> None:
+        file, _ = QFileDialog.getOpenFileName(self._window, tr("Import Chats"), "", tr("Chats (*.json *.zip *.db);;All files (*)"))
+        if file:
+            self._library.import_file(Path(file))
+
+    def delete_all(self) -> None:
+        question = tr(
+            "All {count} chats will be deleted. You can undo this until you quit Slipstream.", count=len(self._library.entries)
+        )
+        if confirm(self._window, tr("Delete All Chats?"), question, tr("Delete All")):
+            self._library.delete(self._commands.listed())
