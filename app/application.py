@@ -55,8 +55,8 @@ class Slipstream(QObject):
         self._paths = paths
         self._settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
         self.theme = Theme(app)
-        self.door = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
-        self.engine = EngineAdapter(self.door, self)
+        self.client = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
+        self.engine = EngineAdapter(self.client, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
         self.tools = ToolBox(paths.data if paths.data_writable else None, self)
         self.conductor = Conductor(self.engine, self, self.store, self.tools)
@@ -252,7 +252,7 @@ def run(arguments: list[str]) -> int:
     slipstream.tools.close()
     slipstream.tuning.close()
     slipstream.tuning.wait(int(1000 * QUIT_TIMEOUT_S))
-    ended = slipstream.door.wait(QUIT_TIMEOUT_S)
+    ended = slipstream.client.wait(QUIT_TIMEOUT_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended
     instance.release()

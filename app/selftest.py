@@ -143,7 +143,7 @@ def _check_window() -> Iterator["CheckResult"]:
         slipstream.start()
         visible = slipstream.window.isVisible()
         app.exec()
-        ended = slipstream.door.wait(TIMEOUT_S) and slipstream.store.wait(TIMEOUT_S)
+        ended = slipstream.client.wait(TIMEOUT_S) and slipstream.store.wait(TIMEOUT_S)
     platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
     passed = visible and bool(shown) and ended
     detail = f"opened on {platform}, showed a reply and closed" if passed else f"{visible=}, {shown=}, {ended=}"

@@ -14,6 +14,7 @@ from app.storage.reply import Reply
 from app.storage.store import Store
 from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
     CompareResult,
@@ -28,7 +29,6 @@ from mlx_engine.contract.events import (
     Stats,
 )
 from mlx_engine.contract.requests import CompareDrafters, CompareRequest, GenerationRequest, LoadPair, Mode
-from mlx_engine.engine.host import Job
 from mlx_engine.models.library.pair import demo_pair
 
 PAUSE_S = 0.5  # between runs, to let the machine cool down
@@ -181,7 +181,7 @@ class ComparisonJob(QObject):
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._job: Job | None = None
+        self._job: Run | None = None
         self.comparison: Comparison | DrafterComparison | None = None  # the running one
 
     @property

@@ -11,9 +11,9 @@ from app.session.context_use import ContextUse, NextPrompt, measure
 from app.session.engine_adapter import Delivery
 from app.storage.chat_tree import Turn, messages_to
 from app.text.plain_text import clean
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Failed, TokenCount
 from mlx_engine.contract.requests import CountTokens
-from mlx_engine.engine.host import Job
 
 COUNT_MS = 400  # delay after the last change
 
@@ -32,7 +32,7 @@ class ContextMeter(QObject):
         self._prompt: NextPrompt | None = None  # the last one that was counted
         self._counts: Counts | None = None  # not completed yet
         self._request: CountTokens | None = None  # of these counts
-        self._job: Job | None = None
+        self._job: Run | None = None
         self._incomplete = False  # whether files or tools of the prompt aren't known yet
         self._reported_counting = False  # the last state that was emitted
         self.use: ContextUse | None = None

@@ -9,9 +9,9 @@ from itertools import groupby
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import Request
-from mlx_engine.engine.host import EngineDoor, Job
 
 BATCH_MS = 50
 SLOWEST_BATCH_MS = 250
@@ -21,7 +21,7 @@ SWITCH_INTERVAL_S = 0.001
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event and its time on the monotonic clock. A None event ends the job."""
+    """An event and its time on the monotonic clock. A None event ends the run."""
 
     event: Event | None
     at_s: float
@@ -31,21 +31,21 @@ Receive = Callable[[list[Delivery]], None]
 
 
 class EngineAdapter(QObject):
-    """An adapter that submits requests and delivers each job's events to its callback.
+    """An adapter that submits requests and delivers each run's events to its callback.
 
     The engine's thread emits one signal per batch, and a timer empties the inbox, so the number of signals doesn't grow with the
     number of tokens.
     """
 
-    idle = Signal()  # the last job has ended
+    idle = Signal()  # the last run has ended
     stopped = Signal()  # the engine's thread has ended
 
     _rang = Signal()
     _closed = Signal()
 
-    def __init__(self, door: EngineDoor, parent: QObject | None = None) -> None:
+    def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.door = door
+        self.client = client
         self._lock = threading.Lock()
         self._inbox: list[tuple[Receive, Delivery]] = []
         self._running = 0
@@ -59,7 +59,7 @@ class EngineAdapter(QObject):
         self._closed.connect(self._stop)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
 
-    def submit(self, request: Request, receive: Receive) -> Job:
+    def submit(self, request: Request, receive: Receive) -> Run:
         """Queue a request. `receive` gets batches of its events on the window's thread."""
 
         def deliver(event: Event | None) -> None:
@@ -70,18 +70,18 @@ class EngineAdapter(QObject):
                 self._rang.emit()
 
         self._running += 1
-        return self.door.submit(request, deliver)
+        return self.client.submit(request, deliver)
 
     @property
     def busy(self) -> bool:
-        """Whether any job has yet to deliver its last event."""
+        """Whether any run has yet to deliver its last event."""
         return self._running > 0
 
     def close(self) -> None:
-        """Cancel all jobs without blocking, free the models, then emit `stopped`."""
+        """Cancel all runs without blocking, free the models, then emit `stopped`."""
         if not self._closing:
             self._closing = True
-            self.door.close(self._closed.emit)
+            self.client.close(self._closed.emit)
 
     @Slot()
     def drain(self) -> None:

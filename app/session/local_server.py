@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -18,10 +17,10 @@ from app.session.preferences import Preferences
 from app.text.language import number, tr, translated
 from mlx_engine.api_server import HOST
 from mlx_engine.cli.agents import Server
+from mlx_engine.contract.client import Deliver, EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
-from mlx_engine.contract.requests import LoadPair, Request
-from mlx_engine.engine.host import Deliver, EngineDoor, Job
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.library.pair import demo_pair
 
 if TYPE_CHECKING:
@@ -58,9 +57,9 @@ class LocalServer(QObject):
     _key_found = Signal(str, bool)
     _ended = Signal(object)  # UserError or None
 
-    def __init__(self, door: EngineDoor, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
+    def __init__(self, client: EngineClient, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._door, self._loader, self._preferences = ProgramsDoor(door, self._load_wanted.emit), loader, preferences
+        self._client, self._loader, self._preferences = client, loader, preferences
         self._api: Api | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -152,6 +151,7 @@ class LocalServer(QObject):
         from mlx_engine.api_server.guard import Guard
         from mlx_engine.api_server.listener import Listener
         from mlx_engine.api_server.running import announced
+        from mlx_engine.api_server.served_models import Models
 
         error: UserError | None = None
         _log.addHandler(self._log_handler)
@@ -160,7 +160,8 @@ class LocalServer(QObject):
             if not key:
                 key, kept = stored_key()
                 self._key_found.emit(key, kept)
-            api = Api(self._door, None, Guard(HOST, key))
+            models = Models(self._client, None, load=self._load_wanted.emit)
+            api = Api(models, Guard(HOST, key))
             with announced(listener.url) if port else nullcontext():
                 loop.run_until_complete(listener.serve(api, stop, lambda: self._ready.emit(api, listener.url)))
         except UserError as found:
@@ -233,45 +234,7 @@ class LocalServer(QObject):
         Replies in progress are canceled, because loading would wait for them.
         """
         if self._api is not None:
-            self._api.pair = None if self._loader.running else self._loader.info
-        self._door.give_way(self._loader.running)
-
-
-class ProgramsDoor:
-    """An `EngineDoor` for programs, which gives way to the loading of pairs.
-
-    Args:
-        load: loads a pair, in place of the engine.
-    """
-
-    def __init__(self, door: EngineDoor, load: Callable[[LoadPair, Deliver], object]) -> None:
-        self._door, self._load = door, load
-        self._jobs = WeakSet[Job]()
-        self._loading = False
-        self._lock = threading.Lock()
-
-    def submit(self, request: Request, deliver: Deliver) -> Job:
-        if isinstance(request, LoadPair):
-            self._load(request, deliver)
-            return Job(request, deliver)
-        job = self._door.submit(request, deliver)
-        with self._lock:
-            self._jobs.add(job)
-            gives_way = self._loading
-        if gives_way:
-            job.cancel()
-        return job
-
-    def close(self, closed: Callable[[], None] | None = None) -> None:
-        self._door.close(closed)
-
-    def give_way(self, loading: bool) -> None:
-        """While a pair loads, cancel all jobs, and those still to come: they were checked for the previous pair."""
-        with self._lock:
-            self._loading = loading
-            jobs = list(self._jobs) if loading else []
-        for job in jobs:
-            job.cancel()
+            self._api.models.pair = None if self._loader.running else self._loader.info
 
 
 class _LogHandler(logging.Handler):

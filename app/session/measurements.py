@@ -6,11 +6,11 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.text.language import tr, translated
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Failed, PairInfo, TuningProgress
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
-from mlx_engine.engine.host import Job
 
 IDLE_MS = 1500  # before tuning starts
 
@@ -75,7 +75,7 @@ class RooflineJob(QObject):
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._job: Job | None = None
+        self._job: Run | None = None
         self.found: Roofline | None = None
         self.progress: TuningProgress | None = None
         self.error = ""

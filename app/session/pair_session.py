@@ -15,10 +15,10 @@ from app.session.model_list import listed_name
 from app.session.notice import Notice
 from app.text.language import sentences, tr, translated
 from app.text.plain_text import one_line
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
-from mlx_engine.engine.host import Job
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.saved_endpoints import SavedConnection, with_secrets
@@ -45,7 +45,7 @@ class PairLoader(QObject):
         self._secrets_read.connect(self._connect)
         self._drafters_read.connect(self._keep_drafters)
         self.tuning = BackgroundTuning(engine, self)
-        self._job: Job | None = None
+        self._job: Run | None = None
         self._also: Callable[[Event | None], object] = lambda event: None
         self._cancelled = False
         self._replaces = False  # another pair was loaded before

@@ -14,9 +14,9 @@ from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
 from app.storage.reply import Reply
 from app.text.language import tr, translated
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.engine.host import Job
 from mlx_engine.mcp.approvals import Decision
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.tool_loop import MOST_STEPS, ToolLoop
@@ -51,7 +51,7 @@ class ReplyJob(QObject):
         self._calls: list[ToolCall] = []  # of the current step
         self._called = False  # whether the step has ended with calls
         self._cancels: dict[str, Callable[[], None]] = {}  # of running calls, by ID
-        self._job: Job | None = None  # None until the question is saved, and between steps
+        self._job: Run | None = None  # None until the question is saved, and between steps
         self._saving = False  # whether the question is not saved yet
         self._stopping = False
         self._quitting = False

@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         library.removed.connect(self.saved_prompts.forget)
         library.became_private.connect(self.saved_prompts.forget)
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
-        self.server = LocalServer(conductor.engine.door, conductor.loader, self.preferences, self)
+        self.server = LocalServer(conductor.engine.client, conductor.loader, self.preferences, self)
         self.server.failed.connect(conductor.notify)
         self.server.changed.connect(self._clear_server_notice)
         self.updates = Updates(this_release(), self.preferences, self)

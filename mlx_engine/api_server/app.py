@@ -17,20 +17,19 @@ from starlette.types import Receive, Scope, Send
 
 from mlx_engine.api_server import anthropic, openai
 from mlx_engine.api_server.body import MAX_BYTES, Fields, read_json
+from mlx_engine.api_server.call_cache import CallCache
 from mlx_engine.api_server.chat_completions import ChatExchange, ChatFields
 from mlx_engine.api_server.completions import CompletionExchange
-from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, count, streamed, until_gone, whole
+from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.messages import MessagesExchange, MessagesFields, count_request
-from mlx_engine.api_server.metrics import MeteredDoor, Metrics, prometheus
+from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
-from mlx_engine.api_server.past_calls import RestoringDoor
 from mlx_engine.api_server.problems import ApiError, ClientGone
 from mlx_engine.api_server.responses import ResponseExchange
 from mlx_engine.api_server.served_models import Models, none_loaded
-from mlx_engine.contract.events import PairInfo
-from mlx_engine.contract.requests import CountTokens
-from mlx_engine.engine.host import EngineDoor
+from mlx_engine.contract.client import Deliver, Run
+from mlx_engine.contract.requests import CountTokens, GenerationRequest
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 _LINGER_S = 1.0  # seconds in which the body of a refused request is discarded
 
-Endpoint = Callable[[EngineDoor, Scope, Receive, Send], Awaitable[None]]
+Endpoint = Callable[[RequestMeter, Scope, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,11 @@ class Api:
         log_content: whether to log the content of requests.
     """
 
-    def __init__(
-        self, door: EngineDoor, pair: PairInfo | None, guard: Guard, models: Models | None = None, log_content: bool = False
-    ) -> None:
-        self.guard, self.models = guard, models or Models(door, pair)
+    def __init__(self, models: Models, guard: Guard, log_content: bool = False) -> None:
+        self.guard, self.models = guard, models
         self._log_content = log_content
         self.metrics = Metrics()
-        self._door = RestoringDoor(door)
+        self._calls = CallCache()
         self._routes: dict[tuple[str, str], Route] = {
             ("GET", "/health"): Route(self._health),
             ("GET", "/api/hello"): Route(self._health),  # requested by Claude Code
@@ -83,15 +80,6 @@ class Api:
             ("POST", "/tokenize"): Route(self._tokenize, ChatFields),
         }
 
-    @property
-    def pair(self) -> PairInfo | None:
-        """The pair that the engine has loaded, or None. Can be set from any thread."""
-        return self.models.pair
-
-    @pair.setter
-    def pair(self, pair: PairInfo | None) -> None:
-        self.models.pair = pair
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. Its content is logged only with `log_content`."""
         if scope["type"] != "http":
@@ -99,13 +87,13 @@ class Api:
         shared = self.guard.sharing_headers(scope)
         status, began = 0, time.monotonic()
         known = any(path == scope["path"] for _, path in self._routes)
-        door = MeteredDoor(self._door, self.metrics, scope["path"] if known else "other", _client(scope))
+        meter = RequestMeter(self.metrics, scope["path"] if known else "other", _client(scope))
 
         async def noting(message: AsgiMessage) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                self.metrics.count_request(door.endpoint, status)
+                self.metrics.count_request(meter.endpoint, status)
                 message = {**message, "headers": [*message["headers"], *shared]}
             await send(message)
 
@@ -114,7 +102,7 @@ class Api:
             if shared and is_preflight(scope):
                 await Response(status_code=204)(scope, receive, noting)
                 return
-            await self._endpoint(scope)(door, scope, receive, noting)
+            await self._endpoint(scope)(meter, scope, receive, noting)
         except ClientGone:
             pass
         except ApiError as error:
@@ -131,10 +119,10 @@ class Api:
         finally:
             if not status:
                 status = _CLIENT_GONE
-                self.metrics.count_request(door.endpoint, status)
+                self.metrics.count_request(meter.endpoint, status)
             seconds = time.monotonic() - began
             log.info(
-                "%s %s %d, %d tokens, %.2f s", scope["method"][:20], ascii(scope["path"][:100])[1:-1], status, door.tokens, seconds
+                "%s %s %d, %d tokens, %.2f s", scope["method"][:20], ascii(scope["path"][:100])[1:-1], status, meter.tokens, seconds
             )
 
     def _endpoint(self, scope: Scope) -> Endpoint:
@@ -147,22 +135,22 @@ class Api:
             raise ApiError(405, f"This endpoint doesn't support {method[:20]}.", code="method_not_allowed")
         raise ApiError(404, "This endpoint doesn't exist.", code="unknown_endpoint")
 
-    async def _health(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _health(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
         await JSONResponse({"status": "ok"})(scope, receive, send)
 
-    async def _metrics(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        text = prometheus(self.metrics, self.pair)
+    async def _metrics(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
+        text = prometheus(self.metrics, self.models.pair)
         await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
 
-    async def _openapi(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _openapi(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
         await JSONResponse(self._document)(scope, receive, send)
 
     @cached_property
     def _document(self) -> Chunk:
         return document({key: route.fields for key, route in self._routes.items()})
 
-    async def _models(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
-        pair, others = self.pair, await self.models.listed()
+    async def _models(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
+        pair, others = self.models.pair, await self.models.listed()
         if pair is None and not others:
             raise none_loaded()
         found = openai.models(pair, others)
@@ -172,26 +160,36 @@ class Api:
             found = model
         await JSONResponse(found)(scope, receive, send)
 
-    async def _count_tokens(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _count_tokens(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
         body = await self._body(scope, receive)
         request = count_request(body)
         async with self.models.using(_model(body), None):
-            tokens = await count(door, request)
+            tokens = await count(self._submitter(meter), request)
         await JSONResponse({"input_tokens": tokens})(scope, receive, send)
 
-    async def _tokenize(self, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _tokenize(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
         body = await self._body(scope, receive)
         async with self.models.using(_model(body), None) as pair:
             (request, *_) = ChatExchange(pair, body).requests
-            tokens = await count(door, CountTokens(request.messages, request.thinking, tools=request.tools))
+            tokens = await count(self._submitter(meter), CountTokens(request.messages, request.thinking, tools=request.tools))
             await JSONResponse({"count": tokens, "max_model_len": pair.context_limit})(scope, receive, send)
 
     def _replies(self, dialect: Dialect) -> Route:
-        async def endpoint(door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+        async def endpoint(meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
             body = await self._body(scope, receive)
-            await until_gone(receive, self._answer(dialect, body, door, scope, receive, send))
+            await until_gone(receive, self._answer(dialect, body, meter, scope, receive, send))
 
         return Route(endpoint, dialect.fields)
+
+    def _submitter(self, meter: RequestMeter, limiting: Callable[[Deliver], Deliver] = lambda deliver: deliver) -> Submit:
+        """Return the way of one HTTP request to the engine: calls are restored and kept, and replies counted and limited."""
+
+        def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:
+            if isinstance(request, GenerationRequest):
+                deliver = meter.counting(limiting(deliver))
+            return self.models.submit(self._calls.restored(request), self._calls.keeping(deliver))
+
+        return submit
 
     async def _body(self, scope: Scope, receive: Receive) -> Any:
         body = await read_json(scope, receive)
@@ -199,7 +197,7 @@ class Api:
             log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
         return body
 
-    async def _answer(self, dialect: Dialect, body: Any, door: EngineDoor, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, dialect: Dialect, body: Any, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request once its model is loaded."""
         stream = EventStream(send)
         streams = isinstance(body, dict) and body.get("stream") is True
@@ -214,14 +212,15 @@ class Api:
         try:
             async with self.models.using(_model(body), keep_alive if streams else None) as pair:
                 exchange = dialect(pair, body)
+                submit = self._submitter(meter)
                 if isinstance(exchange, MessagesExchange):
                     exchange.began = stream.started
                 elif isinstance(exchange, ChatExchange | ResponseExchange):
-                    door = exchange.tools.limited(door)
+                    submit = self._submitter(meter, exchange.tools.limiting)
                 if exchange.streams:
-                    await streamed(door, exchange, stream)
+                    await streamed(submit, exchange, stream)
                 else:
-                    await JSONResponse(await whole(door, exchange))(scope, receive, send)
+                    await JSONResponse(await whole(submit, exchange))(scope, receive, send)
         except ApiError as error:
             if error.code == "bad_schema":
                 fields = dialect.fields.schema_field, "tools"

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from starlette.types import Receive, Send
 
 from mlx_engine.api_server.body import Fields
 from mlx_engine.api_server.problems import ApiError, ClientGone
+from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
     Channel,
@@ -28,12 +29,13 @@ from mlx_engine.contract.events import (
     TokenCount,
 )
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
-from mlx_engine.engine.host import BATCH_S, EngineDoor
+from mlx_engine.engine.host import BATCH_S
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
 _NEVER = 3600.0
 
 Chunk = dict[str, Any]
+Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
 
 
 class Exchange(Protocol):
@@ -138,7 +140,7 @@ class _Inbox:
 
 
 async def batches(
-    door: EngineDoor, request: GenerationRequest | CountTokens, quiet_s: float = _NEVER
+    submit: Submit, request: GenerationRequest | CountTokens, quiet_s: float = _NEVER
 ) -> AsyncGenerator[list[Event], None]:
     """Yield the events of a reply, or of counting tokens, in batches.
 
@@ -148,7 +150,7 @@ async def batches(
         ApiError: the reply failed.
     """
     inbox = _Inbox()
-    job = door.submit(request, inbox.put)
+    run = submit(request, inbox.put)
     try:
         while True:
             batch = await inbox.batch(quiet_s)
@@ -168,7 +170,7 @@ async def batches(
             if batch:
                 await asyncio.sleep(BATCH_S)  # waking for every event would slow decoding
     finally:
-        job.cancel()
+        run.cancel()
 
 
 def _error_of(event: Event | None) -> ApiError | None:
@@ -177,11 +179,11 @@ def _error_of(event: Event | None) -> ApiError | None:
     return ApiError.because(UserError.of(event)) if isinstance(event, Failed) else None
 
 
-async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply:
+async def complete(submit: Submit, request: GenerationRequest) -> CountedReply:
     """Return a whole reply."""
     texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
     parts: list[Commit | ToolCall] = []
-    async with aclosing(batches(door, request)) as events:
+    async with aclosing(batches(submit, request)) as events:
         async for batch in events:
             for event in batch:
                 if isinstance(event, Commit | ToolCall):
@@ -196,9 +198,9 @@ async def complete(door: EngineDoor, request: GenerationRequest) -> CountedReply
     raise AssertionError("a reply ends with Finished or Failed")
 
 
-async def count(door: EngineDoor, request: CountTokens) -> int:
+async def count(submit: Submit, request: CountTokens) -> int:
     """Return the number of tokens of a chat."""
-    async with aclosing(batches(door, request)) as events:
+    async with aclosing(batches(submit, request)) as events:
         async for batch in events:
             for event in batch:
                 if isinstance(event, TokenCount):
@@ -231,12 +233,12 @@ class EventStream:
         await self._send({"type": "http.response.body", "body": text.encode(), "more_body": not last})
 
 
-async def whole(door: EngineDoor, exchange: Exchange) -> Chunk:
+async def whole(submit: Submit, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request."""
-    return exchange.whole([await complete(door, request) for request in exchange.requests])
+    return exchange.whole([await complete(submit, request) for request in exchange.requests])
 
 
-async def streamed(door: EngineDoor, exchange: Exchange, stream: EventStream) -> None:
+async def streamed(submit: Submit, exchange: Exchange, stream: EventStream) -> None:
     """Send the replies to a request, one after the other.
 
     Headers are sent when the engine has accepted the first request, or after `QUIET_S`. An earlier error has its own status.
@@ -245,7 +247,7 @@ async def streamed(door: EngineDoor, exchange: Exchange, stream: EventStream) ->
     sent_at = now()
     try:
         for index, request in enumerate(exchange.requests):
-            async with aclosing(batches(door, request, QUIET_S)) as events:
+            async with aclosing(batches(submit, request, QUIET_S)) as events:
                 async for batch in events:
                     chunks = [chunk for event in batch for chunk in exchange.chunks(index, event)]
                     if not chunks and (not batch or now() - sent_at >= QUIET_S):

@@ -4,11 +4,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
-from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.engine.host import Deliver, EngineDoor, Job
 
 
 @dataclass(frozen=True)
@@ -142,21 +141,20 @@ class Metrics:
             self._totals = totals.plus(last.stats) if isinstance(last, Finished) else replace(totals, failed=totals.failed + 1)
 
 
-class MeteredDoor:
-    """An `EngineDoor` for one HTTP request, which counts the request's replies.
+class RequestMeter:
+    """Counts the replies to one HTTP request.
 
     Attributes:
         endpoint: path of the request, or “other” if there is no such endpoint.
         tokens: tokens of the replies that have ended.
     """
 
-    def __init__(self, door: EngineDoor, metrics: Metrics, endpoint: str, client: str) -> None:
-        self._door, self._metrics, self._client = door, metrics, client
+    def __init__(self, metrics: Metrics, endpoint: str, client: str) -> None:
+        self._metrics, self._client = metrics, client
         self.endpoint, self.tokens = endpoint, 0
 
-    def submit(self, request: Any, deliver: Deliver) -> Job:
-        if not isinstance(request, GenerationRequest):
-            return self._door.submit(request, deliver)
+    def counting(self, deliver: Deliver) -> Deliver:
+        """Return a `deliver` that counts the events of a reply."""
         live = self._metrics.begin(self.endpoint, self._client)
         first: tuple[int, float] | None = None  # tokens and time of the first commit
 
@@ -188,10 +186,7 @@ class MeteredDoor:
             count(event)
             deliver(event)
 
-        return self._door.submit(request, deliver_counted)
-
-    def close(self, closed: Any = None) -> None:
-        self._door.close(closed)
+        return deliver_counted
 
 
 def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:

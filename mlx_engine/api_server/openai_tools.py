@@ -1,16 +1,16 @@
 """Messages, tools, and schemas in OpenAI's dialects."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mlx_engine.api_server.body import log_ignored
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract import exact_json
+from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Finished
-from mlx_engine.contract.requests import Message, Request, Role, ToolCall
-from mlx_engine.engine.host import Deliver, EngineDoor, Job
+from mlx_engine.contract.requests import Message, Role, ToolCall
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -134,31 +134,14 @@ class OfferedTools:
         """Return the names of the tools in a namespace."""
         return {full for full, tool in self._tools.items() if tool.namespace and tool.namespace == given.get("name")}
 
-    def limited(self, door: EngineDoor) -> EngineDoor:
-        """Return a door whose replies call only the allowed tools. Other calls in a reply become text."""
-        return door if self.allowed is None else _LimitedDoor(door, self)
-
-    def of(self, call: ToolCall) -> ClientTool:
-        """Return the tool of a call, which may lack the namespace or name an unknown tool."""
-        if call.name in self._tools:
-            return self._tools[call.name]
-        nested = [tool for tool in self._tools.values() if tool.name == call.name]
-        return nested[0] if len(nested) == 1 else ClientTool(call.name)
-
-
-class _LimitedDoor:
-    """An `EngineDoor` for `OfferedTools.limited`."""
-
-    def __init__(self, door: EngineDoor, tools: OfferedTools) -> None:
-        self._door, self._tools = door, tools
-
-    def submit(self, request: Request, deliver: Deliver) -> Job:
-        called = False
+    def limiting(self, deliver: Deliver) -> Deliver:
+        """Return a `deliver` for replies that call only the allowed tools. Other calls in a reply become text."""
+        allowed, called = self.allowed, False
 
         def limited(event: Event | None) -> None:
             nonlocal called
             if isinstance(event, ToolCall):
-                if self._tools.allowed is None or self._tools.of(event).full_name in self._tools.allowed:
+                if allowed is None or self.of(event).full_name in allowed:
                     called = True
                 else:
                     # Arguments from a remote server may not be JSON
@@ -168,10 +151,14 @@ class _LimitedDoor:
                 event = replace(event, reason="eos")
             deliver(event)
 
-        return self._door.submit(request, limited)
+        return limited
 
-    def close(self, closed: Callable[[], None] | None = None) -> None:
-        self._door.close(closed)
+    def of(self, call: ToolCall) -> ClientTool:
+        """Return the tool of a call, which may lack the namespace or name an unknown tool."""
+        if call.name in self._tools:
+            return self._tools[call.name]
+        nested = [tool for tool in self._tools.values() if tool.name == call.name]
+        return nested[0] if len(nested) == 1 else ClientTool(call.name)
 
 
 def _named(choice: dict[str, Any]) -> str:

@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from weakref import WeakSet
 
 from mlx_engine.api_server import exchanges, openai
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
-from mlx_engine.contract.requests import LoadPair
-from mlx_engine.engine.host import EngineDoor
+from mlx_engine.contract.requests import LoadPair, Request
 from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 
 log = logging.getLogger(__name__)
@@ -26,29 +28,60 @@ class Models:
     for one pair can't block those for another one forever.
 
     Attributes:
-        pair: the pair that the engine has loaded, or None while it has none. Can be set from any thread.
         may_load: whether a request that names another installed pair loads it.
 
     Args:
         own: the pair loaded at the start, which `installed_pairs` may not find.
         drafter_bits: bits of drafters that are loaded, as in `LoadPair`.
+        load: loads a pair in place of the client. A request that ends doesn't cancel it.
     """
 
     def __init__(
         self,
-        door: EngineDoor,
+        client: EngineClient,
         pair: PairInfo | None,
         may_load: bool = False,
         own: InstalledPair | None = None,
         drafter_bits: int | None = None,
+        load: Callable[[LoadPair, Deliver], object] | None = None,
     ) -> None:
-        self.pair, self.may_load = pair, may_load
-        self._door, self._own, self._drafter_bits = door, own, drafter_bits
+        self.may_load = may_load
+        self._client, self._load_pair, self._own, self._drafter_bits = client, load or client.submit, own, drafter_bits
+        self._pair = pair
+        self._runs = WeakSet[Run]()
+        self._lock = threading.Lock()  # of the pair and the runs
         self._entry = asyncio.Lock()
         self._users = 0
         self._unused = asyncio.Event()
         self._unused.set()
         self._progress = "waiting"
+
+    @property
+    def pair(self) -> PairInfo | None:
+        """The pair that the engine has loaded, or None while it has none. Can be set from any thread.
+
+        Without a pair, all runs are canceled, and those still to come: they were checked for the previous pair, and loading
+        would wait for them.
+        """
+        return self._pair
+
+    @pair.setter
+    def pair(self, pair: PairInfo | None) -> None:
+        with self._lock:
+            self._pair = pair
+            runs = list(self._runs) if pair is None else []
+        for run in runs:
+            run.cancel()
+
+    def submit(self, request: Request, deliver: Deliver) -> Run:
+        """Submit a request that was checked for the loaded pair."""
+        run = self._client.submit(request, deliver)
+        with self._lock:
+            self._runs.add(run)
+            is_late = self._pair is None
+        if is_late:
+            run.cancel()
+        return run
 
     async def listed(self) -> list[InstalledPair]:
         """Return the pairs that requests can load."""
@@ -164,11 +197,10 @@ class Models:
                     with suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(ended.set)
 
-        job = self._door.submit(LoadPair(wanted.target, wanted.drafter, self._drafter_bits, wanted.auto), deliver)
+        self._load_pair(LoadPair(wanted.target, wanted.drafter, self._drafter_bits, wanted.auto), deliver)
         try:
             await ended.wait()
         finally:
-            job.cancel()
             self._progress = "waiting"
         if failed is not None:
             raise ApiError.because(UserError.of(failed))

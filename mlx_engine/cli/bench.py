@@ -20,10 +20,10 @@ from mlx_engine.cli import bench_ratio, bench_results, generate, session
 from mlx_engine.cli.bench_prompts import SETS, Prompt
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.files import write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import GenerationRequest, MeasureMachine
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas, machine
 from mlx_engine.models.library.pair import demo_pair
 
@@ -81,13 +81,13 @@ class Plan:
     rest: Callable[[float], None] = time.sleep
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     """Measure, print the report, and return the exit code."""
     if given.compare:
         return bench_ratio.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:
-        return _run_roofline(given, door)
-    info = open_pair(door, given, calibrated=True)
+        return _run_roofline(given, client)
+    info = open_pair(client, given, calibrated=True)
     prompts = given.set or ("mixed" if folders(given) == demo_pair() else "general")
     plan = Plan(
         prompts=SETS[prompts][: given.prompts],
@@ -97,7 +97,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         cool_down_s=given.cool_down,
     )
     before, meter = _load(), Meter()
-    measured = measure(door, plan, meter)
+    measured = measure(client, plan, meter)
     if measured is None:
         note("Stopped. There is nothing to report.")
         return 130
@@ -126,7 +126,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     return 0
 
 
-def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[bench_results.MeasuredReply] | None:
+def measure(client: EngineClient, plan: Plan, meter: Meter) -> list[bench_results.MeasuredReply] | None:
     """Return the replies to every prompt in every mode, or None if Ctrl-C stopped it.
 
     Raises:
@@ -147,7 +147,7 @@ def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[bench_results.Me
                     prompt.messages, mode=mode.mode, width=mode.width, max_tokens=plan.max_tokens, reuse=False
                 )
                 meter.joules()
-                reply = generate.show(cancellable(door, request), printing=False)
+                reply = generate.show(cancellable(client, request), printing=False)
                 joules = meter.joules()
                 if reply.reason == "cancelled":
                     return None
@@ -202,10 +202,10 @@ def _machine(load_before: list[float], load_after: list[float]) -> dict[str, Any
     }
 
 
-def _run_roofline(given: argparse.Namespace, door: EngineDoor) -> int:
+def _run_roofline(given: argparse.Namespace, client: EngineClient) -> int:
     """Measure and print this machine's limits, and return the exit code."""
-    info = open_pair(door, given)
-    found = session.measure(door, MeasureMachine(again=True))
+    info = open_pair(client, given)
+    found = session.measure(client, MeasureMachine(again=True))
     if not isinstance(found, Roofline):
         note("Stopped. There is nothing to report.")
         return 130

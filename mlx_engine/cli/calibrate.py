@@ -5,14 +5,14 @@ from dataclasses import asdict
 
 from mlx_engine.cli.console import note, print_json, say
 from mlx_engine.cli.session import measure, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
-from mlx_engine.engine.host import EngineDoor
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
-    open_pair(door, given)
-    found = measure(door, Calibrate())
+def run(given: argparse.Namespace, client: EngineClient) -> int:
+    open_pair(client, given)
+    found = measure(client, Calibrate())
     if not isinstance(found, Calibrated):
         note("Stopped. Nothing was saved.")
         return 130

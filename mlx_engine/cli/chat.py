@@ -10,10 +10,10 @@ from mlx_engine.cli import arguments, compare, generate
 from mlx_engine.cli.console import ask, note
 from mlx_engine.cli.session import cancellable, open_pair
 from mlx_engine.cli.tools import TerminalTools
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.record import messages_of
 
@@ -27,15 +27,15 @@ HELP = """\
 Ctrl-C           stop the reply"""
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     arguments.check_text(given.system)
-    info = open_pair(door, given, calibrated=True)
+    info = open_pair(client, given, calibrated=True)
     with suppress(ImportError):
         import readline  # noqa: F401  # adds editing and an unsaved history to `input`
     tools = TerminalTools(given, asks=sys.stdin.isatty())
     try:
         tools.connect()
-        Conversation(door, info, given, tools).run()
+        Conversation(client, info, given, tools).run()
     finally:
         tools.close()
     return 0
@@ -44,8 +44,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
 class Conversation:
     """A chat in the terminal: its messages and decoding options."""
 
-    def __init__(self, door: EngineDoor, info: PairInfo, given: argparse.Namespace, tools: TerminalTools) -> None:
-        self._door, self._info, self._tools = door, info, tools
+    def __init__(self, client: EngineClient, info: PairInfo, given: argparse.Namespace, tools: TerminalTools) -> None:
+        self._client, self._info, self._tools = client, info, tools
         self._chat = new_id()
         self._system = given.system
         self._messages: list[Message] = []
@@ -95,7 +95,7 @@ class Conversation:
             while True:
                 self._last = request = loop.request(answer, thinking)
                 calls: list[ToolCall] = []
-                reply = generate.show(_collected(cancellable(self._door, request), calls), printing=True)
+                reply = generate.show(_collected(cancellable(self._client, request), calls), printing=True)
                 note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
                 answer, thinking = answer + reply.text, thinking + reply.thinking
                 kept = kept or bool(reply.text) or reply.reason != "cancelled"
@@ -125,7 +125,7 @@ class Conversation:
             case "compare", _:
                 self._compare()
             case "tools", _:
-                self._tools.show(self._door)
+                self._tools.show(self._client)
             case "system", text:
                 self._system = arguments.check_text(text)
                 note("System prompt set." if text else "System prompt removed.")
@@ -140,7 +140,7 @@ class Conversation:
             raise UserError("nothing_to_compare", "No reply to compare yet. Ask a question first.")
         if self._info.why_plain:
             raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
-        result = compare.show(cancellable(self._door, CompareRequest(self._last)), printing=True)
+        result = compare.show(cancellable(self._client, CompareRequest(self._last)), printing=True)
         note(*(compare.table(result) if result else (compare.STOPPED,)))
 
 

@@ -7,18 +7,18 @@ from typing import Any
 from mlx_engine.cli import arguments, generate
 from mlx_engine.cli.console import note, print_json, say
 from mlx_engine.cli.session import cancellable, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Event, Finished
 from mlx_engine.contract.requests import CompareRequest
-from mlx_engine.engine.host import EngineDoor
 
 STOPPED = "Stopped. There is nothing to compare."
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     request = arguments.request(given, "dflash")
-    open_pair(door, given, calibrated=True)
-    result = show(cancellable(door, CompareRequest(request, given.repeats)), printing=not given.json)
+    open_pair(client, given, calibrated=True)
+    result = show(cancellable(client, CompareRequest(request, given.repeats)), printing=not given.json)
     if result is None:
         note(STOPPED)
         return 130

@@ -11,22 +11,22 @@ from mlx_engine.cli.compare import STOPPED
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders
 from mlx_engine.cli.tune import read_prompts, saved_prompts
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, DrafterResult, DrafterRun, DraftersCompared, Finished, LoadProgress, TuningProgress
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest, Message
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.library import model_name
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     requests = _requests(given)
     target, drafter = folders(given)
     drafters = chosen(given.drafters, installed_drafters(target, drafter))
     asked = CompareDrafters(requests, target, drafters, given.drafter_bits, given.repeats, tuned=given.tuned)
-    result = _show(door, asked, printing=not given.json and len(requests) == 1)
+    result = _show(client, asked, printing=not given.json and len(requests) == 1)
     if result is None:
         note(STOPPED)
         return 130
@@ -84,11 +84,11 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s-]", "", name.lower())
 
 
-def _show(door: EngineDoor, request: CompareDrafters, printing: bool) -> DraftersCompared | None:
+def _show(client: EngineClient, request: CompareDrafters, printing: bool) -> DraftersCompared | None:
     """Return the result, or None if stopped. If `printing`, print the replies."""
     printed = generate.PrintedReply(printing=False)
     try:
-        for event in cancellable(door, request):
+        for event in cancellable(client, request):
             match event:
                 case LoadProgress(step=step) | TuningProgress(step=step):
                     progress(f"{step}…")

@@ -14,10 +14,11 @@ import platformdirs
 
 from mlx_engine.cli.console import print_json, say
 from mlx_engine.cli.session import folders, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
-from mlx_engine.engine.host import EngineDoor, events
+from mlx_engine.engine.host import events
 from mlx_engine.hardware import blas
 from mlx_engine.hardware.machine import installed_gb, total_memory
 
@@ -36,10 +37,10 @@ class Diagnosis:
     advice: str = ""
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     """Print all checks. Return 1 if one failed, otherwise 0."""
     checks = []
-    for check in examine(given, door):
+    for check in examine(given, client):
         checks.append(check)
         if not given.json:
             say(f"{check.state:5} {check.name:16} {check.detail}")
@@ -55,7 +56,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     return 1 if errors else 0
 
 
-def examine(given: argparse.Namespace, door: EngineDoor) -> Iterator[Diagnosis]:
+def examine(given: argparse.Namespace, client: EngineClient) -> Iterator[Diagnosis]:
     """Yield all checks, quick ones first."""
     yield _python()
     yield _platform()
@@ -64,7 +65,7 @@ def examine(given: argparse.Namespace, door: EngineDoor) -> Iterator[Diagnosis]:
     yield _blas()
     yield _device()
     yield _memory()
-    yield _pair(given, door)
+    yield _pair(given, client)
     yield _package("window", "PySide6-Essentials", missing="warn")
     yield _folder("data", platformdirs.user_data_path("Slipstream", appauthor=False))
     yield _folder("settings", platformdirs.user_config_path("Slipstream", appauthor=False))
@@ -138,17 +139,17 @@ def _memory() -> Diagnosis:
     return Diagnosis("memory", "ok", detail)
 
 
-def _pair(given: argparse.Namespace, door: EngineDoor) -> Diagnosis:
+def _pair(given: argparse.Namespace, client: EngineClient) -> Diagnosis:
     name = "pair" if given.target else "demo pair"
     question = (Message("user", "How many divisors does 84 have?"),)
     result: CompareResult | None = None
     try:
-        info = open_pair(door, given)
+        info = open_pair(client, given)
         if info.why_plain:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
         # At a fixed width, tokens are drafted even if few are accepted
         request = GenerationRequest(messages=question, max_tokens=32, ignore_eos=True, width=min(_WIDTH, info.block_size))
-        for event in events(door, CompareRequest(request)):
+        for event in events(client, CompareRequest(request)):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
         advice = "" if given.target else f"Can't use the demo pair in {folders(given)[0].parent}. Download Slipstream again."

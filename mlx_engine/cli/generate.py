@@ -7,10 +7,10 @@ from typing import Any
 from mlx_engine.cli import arguments
 from mlx_engine.cli.console import at_terminal, note, print_json, write
 from mlx_engine.cli.session import cancellable, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
 from mlx_engine.contract.requests import Mode
-from mlx_engine.engine.host import EngineDoor
 
 STOPPED: dict[StopReason, str] = {
     "length": "stopped at the token limit",
@@ -20,11 +20,11 @@ STOPPED: dict[StopReason, str] = {
 }
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     mode: Mode = given.mode or ("plain" if given.target and not given.drafter else "dflash")
     request = arguments.request(given, mode)
-    open_pair(door, given)
-    reply = show(cancellable(door, request), printing=not given.json, raw=given.raw)
+    open_pair(client, given)
+    reply = show(cancellable(client, request), printing=not given.json, raw=given.raw)
     if given.json:
         print_json(as_json(reply))
     else:

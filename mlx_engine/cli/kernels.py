@@ -10,9 +10,9 @@ import mlx.core as mx
 from mlx_engine.calibration.kernel_selection import NO_METAL
 from mlx_engine.cli.console import note, print_json, say
 from mlx_engine.cli.session import measure, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.kernels.operations import KERNELS
 
 _EXPLANATION = (
@@ -21,13 +21,13 @@ _EXPLANATION = (
 )
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     """Test the kernels, print the results, and return the exit code."""
     if not mx.metal.is_available():
         _print(given, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
         return 0
-    info = open_pair(door, given)
-    found = measure(door, SelectKernels(again=True))
+    info = open_pair(client, given)
+    found = measure(client, SelectKernels(again=True))
     if not isinstance(found, KernelsSelected):
         note("Stopped. Nothing was selected.")
         return 130

@@ -17,13 +17,13 @@ from mlx_engine.api_server.running import announced
 from mlx_engine.api_server.served_models import Models
 from mlx_engine.cli.console import flush, note, print_json, say, show_log
 from mlx_engine.cli.session import folders, is_auto, open_pair
-from mlx_engine.engine.host import EngineDoor
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.models.library.installed import InstalledPair
 
 _ENDING_S = 1.5  # seconds in which replies in progress are ended
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     listener = Listener(given.host, given.port)
     key: str | None = None
     if given.key is None:
@@ -32,10 +32,10 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
             note("No keychain is available, so the API key changes at every start. Set SLIPSTREAM_KEY to choose one.")
     elif given.key != "none":
         key = given.key
-    info = open_pair(door, given)
+    info = open_pair(client, given)
     own = InstalledPair(info.name, *folders(given), auto=is_auto(given))
-    models = Models(door, info, given.load_by_name, own, given.drafter_bits)
-    api = Api(door, info, Guard(given.host, key, frozenset(given.allow_origin)), models, given.log_requests)
+    models = Models(client, info, given.load_by_name, own, given.drafter_bits)
+    api = Api(models, Guard(given.host, key, frozenset(given.allow_origin)), given.log_requests)
     if given.log_requests or not given.json:
         show_log("mlx_engine.api_server")
 

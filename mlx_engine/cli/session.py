@@ -7,10 +7,11 @@ from pathlib import Path
 from types import FrameType
 
 from mlx_engine.cli.console import note, progress, shows_progress
+from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
-from mlx_engine.engine.host import EngineDoor, Job, events
+from mlx_engine.engine.host import events
 from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder
@@ -37,33 +38,33 @@ def is_auto(given: argparse.Namespace) -> bool:
     return bool(given.target) and given.drafter == Path("auto")
 
 
-def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
+def cancellable(client: EngineClient, request: Request) -> Iterator[Event]:
     """Yield a request's events.
 
     The first Ctrl-C cancels the request, and the second one interrupts the command.
     """
-    jobs: list[Job] = []
+    runs: list[Run] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if not jobs or jobs[0].cancelled.is_set():
+        if not runs or runs[0].cancelled.is_set():
             raise KeyboardInterrupt
-        jobs[0].cancel()
+        runs[0].cancel()
 
     before = signal.signal(signal.SIGINT, stop)
     try:
-        yield from events(door, request, jobs.append)
+        yield from events(client, request, runs.append)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def measure(door: EngineDoor, request: Request) -> Event | None:
+def measure(client: EngineClient, request: Request) -> Event | None:
     """Return the last event of a measurement, or None if Ctrl-C stopped it.
 
     Without a terminal, the progress of tuning, which can take hours, is printed for each phase and each tenth.
     """
     found, printed = None, ("", 0)
     try:
-        for event in cancellable(door, request):
+        for event in cancellable(client, request):
             if isinstance(event, TuningProgress):
                 progress(line := f"{event.step}… {event.fraction:.0%}")
                 part = event.step.code, int(10 * event.fraction)
@@ -77,7 +78,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
     return found
 
 
-def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
+def open_pair(client: EngineClient, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
     """Load the selected pair. If `calibrated`, calibrate it unless already done.
 
     Raises:
@@ -86,9 +87,9 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
     info = None
     if not getattr(given, "no_cache", True):
         quota = given.cache_gb * 10**9 if given.cache_gb else None
-        list(events(door, SavePrompts(given.cache_folder or default_folder(), quota)))
+        list(events(client, SavePrompts(given.cache_folder or default_folder(), quota)))
     try:
-        for event in events(door, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
+        for event in events(client, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
             if isinstance(event, PairInfo):
                 info = event
             elif isinstance(event, LoadProgress):
@@ -101,5 +102,5 @@ def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = Fa
     for why in filter(None, (info.why_not_tuned, info.why_not_fastest)):
         note(str(why))
     if calibrated and not info.calibrated:
-        measure(door, Calibrate())  # Ctrl-C skips it
+        measure(client, Calibrate())  # Ctrl-C skips it
     return info

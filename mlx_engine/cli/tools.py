@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mlx_engine.cli.console import ask, note, progress
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
-from mlx_engine.engine.host import EngineDoor, events
+from mlx_engine.engine.host import events
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.config import BUILTINS, read_config
 from mlx_engine.mcp.record import CallRecord
@@ -113,11 +114,11 @@ class TerminalTools:
                 shown = "" if record.state == "denied" else f" · {record.result[:_LONGEST]}"  # what the model reads
                 note(f"{record.call.name}: {record.state}{took}{shown}")
 
-    def show(self, door: EngineDoor) -> None:
+    def show(self, client: EngineClient) -> None:
         """List the tools, with the tokens of their descriptions."""
-        none = _tokens(door, ())
+        none = _tokens(client, ())
         for name, tool in self._offered().items():
-            tokens = _tokens(door, (tool.definition(name),)) - none
+            tokens = _tokens(client, (tool.definition(name),)) - none
             note(f"{name} · {tool.server} · {tokens} tokens · {tool.description[:_LONGEST]}")
         if not self._offered():
             note("No tools. Start the chat with --calculator, --files FOLDER, or --mcp FILE.")
@@ -165,8 +166,8 @@ class TerminalTools:
         return self._servers.call(tool, record.call.arguments, lambda result: results.put((record.call.id, result)))
 
 
-def _tokens(door: EngineDoor, tools: tuple[str, ...]) -> int:
-    for event in events(door, CountTokens((Message("user", "Hi"),), tools=tools)):
+def _tokens(client: EngineClient, tools: tuple[str, ...]) -> int:
+    for event in events(client, CountTokens((Message("user", "Hi"),), tools=tools)):
         if isinstance(event, TokenCount):
             return event.tokens
     raise AssertionError("counting ends with a TokenCount")

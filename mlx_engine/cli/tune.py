@@ -10,19 +10,19 @@ from pathlib import Path
 import resources
 from mlx_engine.cli.console import note, print_json, say
 from mlx_engine.cli.session import folders, measure, open_pair
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.files import cannot_read, data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.hardware import blas
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter
 
 Prompts = list[tuple[Message, ...]]
 
 
-def run(given: argparse.Namespace, door: EngineDoor) -> int:
+def run(given: argparse.Namespace, client: EngineClient) -> int:
     blas.prepare()
     if given.remove:
         return _remove(given)
@@ -36,8 +36,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
     prompts = list(dict.fromkeys(prompts))
     most = given.most or (len(prompts) if given.new else MOST_PROMPTS)
     given.tuned = False
-    open_pair(door, given)
-    found = measure(door, request(given, prompts[-most:], general))
+    open_pair(client, given)
+    found = measure(client, request(given, prompts[-most:], general))
     if not isinstance(found, Tuned):
         note("Stopped. Run the same command to continue.")
         return 130

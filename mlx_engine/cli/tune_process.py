@@ -21,10 +21,11 @@ from typing import Any
 from mlx_engine.cli import arguments
 from mlx_engine.cli.console import discard_unreadable, flush, print_json
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, request
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
 from mlx_engine.contract.requests import LoadPair, Message, Request
-from mlx_engine.engine.host import EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.hardware import blas
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
@@ -39,22 +40,22 @@ class PausableHost:
 
     def __init__(self, host: EngineHost) -> None:
         self._host = host
-        self._job: Job | None = None
+        self._run: Run | None = None
         self.paused = False
 
     def pause(self) -> None:
         """End the request in progress, and all later ones. Can be called from any thread, and by a signal's handler."""
-        self.paused = True  # first, so that `events` sees it even before the job exists
-        if self._job is not None:
-            self._job.cancel()
+        self.paused = True  # first, so that `events` sees it even before the run exists
+        if self._run is not None:
+            self._run.cancel()
 
     def events(self, request: Request) -> Iterator[Event]:
         """Yield a request's events until a pause."""
 
-        def started(job: Job) -> None:
-            self._job = job
+        def started(run: Run) -> None:
+            self._run = run
             if self.paused:
-                job.cancel()
+                run.cancel()
 
         yield from events(self._host, request, started)
 

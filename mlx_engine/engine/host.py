@@ -12,8 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
@@ -31,26 +32,20 @@ _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
-Deliver = Callable[[Event | None], None]
 
-
-class Job:
-    """A submitted request.
-
-    Its events go to `deliver` in order, on the engine's thread, followed by None.
+class _HostRun(Run):
+    """A request to the host.
 
     Attributes:
         takes_turns: whether other requests may run between its steps.
-        foreground: whether the job gets every second turn.
+        foreground: whether the run gets every second turn.
         submitted: time of submission, from `time.perf_counter`.
-        steps: yields the events of each step, once the job has started.
+        steps: yields the events of each step, once the run has started.
         position: last reported position in the queue.
     """
 
     def __init__(self, request: Request, deliver: Deliver) -> None:
-        self.request = request
-        self.deliver = deliver
-        self.cancelled = threading.Event()
+        super().__init__(request, deliver)
         reply = request if isinstance(request, GenerationRequest) else None
         self.takes_turns = not reply.exact if reply else isinstance(request, CountTokens)
         self.foreground = reply is None or reply.foreground
@@ -59,31 +54,9 @@ class Job:
         self.steps: Iterator[Sequence[Event]] = iter(())
         self.position = 0
 
-    def cancel(self) -> None:
-        """End the job within one round. Can be called from any thread.
-
-        Events still arrive until the job has ended.
-        """
-        self.cancelled.set()
-
-
-class EngineDoor(Protocol):
-    """The interface to an engine, wherever it runs."""
-
-    def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request.
-
-        Replies run at the same time, other requests one after the other.
-        """
-        ...
-
-    def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models, then call `closed`, without blocking."""
-        ...
-
 
 class EngineHost:
-    """An `EngineDoor` to an engine in this process.
+    """An `EngineClient` of an engine in this process.
 
     Replies take turns of one step: a chunk of the prompt, or a pass of decoding. A foreground reply has every second turn. Tokens
     are counted in a turn of their own. Other requests, and exact replies, wait until all running replies have ended, and run alone;
@@ -108,13 +81,13 @@ class EngineHost:
         self._engine: Engine | None = None
         self._log_file = log_file
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._open: list[Job] = []  # submitted and not finished
+        self._queue: queue.SimpleQueue[_HostRun | None] = queue.SimpleQueue()
+        self._open: list[_HostRun] = []  # submitted and not finished
         self._max_active, self._max_queued = max_active, max_queued
         self._reply_s = _FIRST_REPLY_S  # average duration
-        self._waiting: list[Job] = []  # this and the following are used only on the engine's thread
-        self._foreground: deque[Job] = deque()  # running; the first has the next turn
-        self._background: deque[Job] = deque()
+        self._waiting: list[_HostRun] = []  # this and the following are used only on the engine's thread
+        self._foreground: deque[_HostRun] = deque()  # running; the first has the next turn
+        self._background: deque[_HostRun] = deque()
         self._foreground_had_turn = False
         self._received_all = False
         self._closed: Callable[[], None] | None = None
@@ -125,30 +98,30 @@ class EngineHost:
         self._thread.start()
         threading.stack_size(before)
 
-    def submit(self, request: Request, deliver: Deliver) -> Job:
-        """Queue a request, and cancel jobs that give way to all others.
+    def submit(self, request: Request, deliver: Deliver) -> Run:
+        """Queue a request, and cancel runs that give way to all others.
 
-        If the queue is full, or the host was closed, the job ends before this returns.
+        If the queue is full, or the host was closed, the run ends before this returns.
         """
-        job = Job(request, deliver)
+        run = _HostRun(request, deliver)
         with self._lock:
             is_full = sum(not other.foreground for other in self._open) >= self._max_active + self._max_queued
-            if not self._closing and (job.foreground or not is_full):
+            if not self._closing and (run.foreground or not is_full):
                 for other in self._open:
                     if getattr(other.request, "gives_way", False):
                         other.cancel()
-                self._open.append(job)
-                self._queue.put(job)
-                return job
+                self._open.append(run)
+                self._queue.put(run)
+                return run
         if not self._closing:
             seconds = math.ceil(self._reply_s / self._max_active)
             template = "Too many replies are waiting. Try again in {seconds} seconds."
-            _deliver(job, Failed.because(UserError("too_busy", template, seconds=seconds)))
-        _deliver(job, None)
-        return job
+            run.deliver(Failed.because(UserError("too_busy", template, seconds=seconds)))
+        run.deliver(None)
+        return run
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, free the models, and end the thread. Returns immediately.
+        """Cancel all runs, free the models, and end the thread. Returns immediately.
 
         Then `closed` is called on the engine's thread.
         """
@@ -157,8 +130,8 @@ class EngineHost:
             self._closed = closed or self._closed
             if not self._closing:
                 self._closing = True
-                for job in self._open:
-                    job.cancel()
+                for run in self._open:
+                    run.cancel()
                 self._queue.put(None)
         if ended and closed is not None:
             closed()
@@ -172,7 +145,7 @@ class EngineHost:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that Ctrl-C interrupts the main thread
         while self._receive():
             if self._waiting:
-                self._begin_jobs()
+                self._begin_runs()
             self._take_turn()
         try:
             if self._engine is not None:
@@ -192,9 +165,9 @@ class EngineHost:
             threading.Event().wait()  # MLX aborts the process if this thread ends while the process exits
 
     def _receive(self) -> bool:
-        """Queue the submitted jobs. Return False if there will be no more.
+        """Queue the submitted runs. Return False if there will be no more.
 
-        If there is nothing to do, wait for a job.
+        If there is nothing to do, wait for a run.
         """
         while True:
             is_idle = not (self._waiting or self._foreground or self._background)
@@ -203,17 +176,17 @@ class EngineHost:
             if not is_idle and self._queue.empty():
                 return True
             try:
-                job = self._queue.get(timeout=self._save_next() if is_idle else None)
+                run = self._queue.get(timeout=self._save_next() if is_idle else None)
             except queue.Empty:
                 continue
-            if job is None:
+            if run is None:
                 self._received_all = True
                 continue
             at = len(self._waiting)
-            if job.takes_turns and job.foreground:
+            if run.takes_turns and run.foreground:
                 while at and self._waiting[at - 1].takes_turns and not self._waiting[at - 1].foreground:
                     at -= 1
-            self._waiting.insert(at, job)
+            self._waiting.insert(at, run)
 
     def _save_next(self) -> float | None:
         """Save a part of a past prompt. Return the seconds until the next, or None."""
@@ -223,92 +196,84 @@ class EngineHost:
             log.exception("A prompt can't be saved")
             return None
 
-    def _begin_jobs(self) -> None:
-        """Begin the waiting jobs that may run now, and report the others' positions.
+    def _begin_runs(self) -> None:
+        """Begin the waiting runs that may run now, and report the others' positions.
 
-        Canceled jobs that would run alone end immediately, because later jobs would wait for them.
+        Canceled runs that would run alone end immediately, because later runs would wait for them.
         """
-        for job in [job for job in self._waiting if job.cancelled.is_set() and not job.takes_turns]:
-            self._waiting.remove(job)
-            self._end(job)
+        for run in [run for run in self._waiting if run.cancelled.is_set() and not run.takes_turns]:
+            self._waiting.remove(run)
+            self._end(run)
         running = [*self._foreground, *self._background]
-        in_order = all(job.takes_turns for job in running)  # whether no earlier job runs alone or waits to run alone
+        in_order = all(run.takes_turns for run in running)  # whether no earlier run runs alone or waits to run alone
         if in_order:
-            for job in list(self._waiting):
-                if job.takes_turns:
-                    has_room = job.foreground or len(self._background) < self._max_active
-                    begins = job.cancelled.is_set() or (in_order and has_room)
+            for run in list(self._waiting):
+                if run.takes_turns:
+                    has_room = run.foreground or len(self._background) < self._max_active
+                    begins = run.cancelled.is_set() or (in_order and has_room)
                 else:
                     begins, in_order = in_order and not running, False
                 if begins:
-                    self._waiting.remove(job)
-                    job.began, job.steps = time.perf_counter(), self._steps(job)
-                    (self._foreground if job.foreground else self._background).append(job)
-                    running.append(job)
-                    if not job.takes_turns:
+                    self._waiting.remove(run)
+                    run.began, run.steps = time.perf_counter(), self._steps(run)
+                    (self._foreground if run.foreground else self._background).append(run)
+                    running.append(run)
+                    if not run.takes_turns:
                         break
-        for position, job in enumerate((job for job in self._waiting if isinstance(job.request, GenerationRequest)), 1):
-            if job.position != position:
-                job.position = position
-                _deliver(job, Queued(position))
+        for position, run in enumerate((run for run in self._waiting if isinstance(run.request, GenerationRequest)), 1):
+            if run.position != position:
+                run.position = position
+                run.deliver(Queued(position))
 
-    def _steps(self, job: Job) -> Iterator[Sequence[Event]]:
-        """Run a job, and yield the events of each step."""
+    def _steps(self, run: _HostRun) -> Iterator[Sequence[Event]]:
+        """Start a run, and yield the events of each step."""
         if self._engine is None:
-            if job.cancelled.is_set():
+            if run.cancelled.is_set():
                 return
-            _deliver(job, LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
+            run.deliver(LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
             self._engine = self._make_engine()
-        if job.takes_turns and isinstance(job.request, GenerationRequest):
-            yield from self._engine.steps(job.request, job.cancelled, job.submitted)
+        if run.takes_turns and isinstance(run.request, GenerationRequest):
+            yield from self._engine.steps(run.request, run.cancelled, run.submitted)
             return
-        for event in self._engine.run(job.request, job.cancelled):
+        for event in self._engine.run(run.request, run.cancelled):
             yield [event]
-            if isinstance(job.request, LoadPair) and job.cancelled.is_set():
+            if isinstance(run.request, LoadPair) and run.cancelled.is_set():
                 return
 
     def _take_turn(self) -> None:
-        """Run a step of the next job.
+        """Run a step of the next run.
 
-        No exception leaves this method: a bug is logged, and other jobs continue.
+        No exception leaves this method: a bug is logged, and other runs continue.
         """
         is_front = bool(self._foreground) and not (self._background and self._foreground_had_turn)
         group = self._foreground if is_front else self._background
         if not group:
             return
         self._foreground_had_turn = is_front
-        job = group.popleft()
+        run = group.popleft()
         try:
-            events = next(job.steps, None)
+            events = next(run.steps, None)
         except UserError as error:
             events = None
-            _deliver(job, Failed.because(error))
+            run.deliver(Failed.because(error))
         except BaseException:
             events = None
-            log.exception("The engine failed on %s", type(job.request).__name__)
+            log.exception("The engine failed on %s", type(run.request).__name__)
             bug = UserError("internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
-            _deliver(job, Failed.because(bug))
+            run.deliver(Failed.because(bug))
         if events is not None:
-            group.append(job)
+            group.append(run)
             for event in events:
-                _deliver(job, event)
+                run.deliver(event)
             return
-        if not job.foreground:
-            self._reply_s += _LATEST_WEIGHT * (time.perf_counter() - job.began - self._reply_s)
-        self._end(job)
+        if not run.foreground:
+            self._reply_s += _LATEST_WEIGHT * (time.perf_counter() - run.began - self._reply_s)
+        self._end(run)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, run: _HostRun) -> None:
         with self._lock, suppress(ValueError):
-            self._open.remove(job)
-        _deliver(job, None)
-
-
-def _deliver(job: Job, event: Event | None) -> None:
-    """Deliver an event, and log any exception that the front end raises."""
-    try:
-        job.deliver(event)
-    except BaseException:
-        log.exception("The front end failed on %s", type(event).__name__)
+            self._open.remove(run)
+        run.deliver(None)
 
 
 def local_engine() -> "Engine":
@@ -321,19 +286,19 @@ def local_engine() -> "Engine":
     return Engine()
 
 
-def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | None = None) -> Iterator[Event]:
-    """Submit a request and yield its events. Closing the iterator cancels the job.
+def events(client: EngineClient, request: Request, started: Callable[[Run], None] | None = None) -> Iterator[Event]:
+    """Submit a request and yield its events. Closing the iterator cancels the run.
 
     Args:
-        started: receives the job, so that it can be canceled from elsewhere.
+        started: receives the run, so that it can be canceled from elsewhere.
 
     Raises:
         UserError: the request failed.
     """
     inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-    job = door.submit(request, inbox.put)
+    run = client.submit(request, inbox.put)
     if started is not None:
-        started(job)
+        started(run)
     try:
         while (event := _next(inbox)) is not None:
             if isinstance(event, Failed):
@@ -342,7 +307,7 @@ def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | 
             if inbox.empty():
                 time.sleep(BATCH_S)  # waking for every event would slow decoding on a CPU by 3 %
     finally:
-        job.cancel()
+        run.cancel()
 
 
 def _next(inbox: "queue.SimpleQueue[Event | None]") -> Event | None:

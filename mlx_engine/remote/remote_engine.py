@@ -11,8 +11,9 @@ from typing import Any
 
 import httpx2
 
+from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.limits import cut_results, result_lengths
 from mlx_engine.contract.requests import (
     CompareRequest,
@@ -27,7 +28,6 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     UnloadPair,
 )
-from mlx_engine.engine.host import Deliver, EngineDoor, Job
 from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, complete_address, refused, unreachable
 from mlx_engine.remote.endpoint_comparison import compare
 from mlx_engine.remote.request_body import body_of
@@ -40,7 +40,7 @@ _ERROR_BYTES = 100_000
 _END_S = 2.0  # for response bodies that are closed at the end
 
 
-class RemoteJob(Job):
+class _RemoteRun(Run):
     """A request to a server.
 
     Attributes:
@@ -56,7 +56,7 @@ class RemoteJob(Job):
 
 
 class RemoteEngine:
-    """An `EngineDoor` to a server with OpenAI's API.
+    """An `EngineClient` of a server with OpenAI's API.
 
     One thread with an event loop serves all requests at the same time; the server decides how many of them run. `LoadPair` and
     `Connect` connect to the server given to the constructor. Requests that only concern this computer, such as calibration, fail
@@ -67,29 +67,29 @@ class RemoteEngine:
         local: this computer's engine, for comparisons with it.
     """
 
-    def __init__(self, connection: RemoteConnection, local: EngineDoor | None = None) -> None:
+    def __init__(self, connection: RemoteConnection, local: EngineClient | None = None) -> None:
         url, plain_url = complete_address(connection.url), complete_address(connection.plain_url)
         self._connection, self._local = replace(connection, url=url, plain_url=plain_url), local
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
-        self._tasks: dict[asyncio.Task[None], RemoteJob] = {}
+        self._tasks: dict[asyncio.Task[None], _RemoteRun] = {}
         self._closing = False
         self._closed: Callable[[], None] | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="remote engine", daemon=True)
         self._thread.start()
 
-    def submit(self, request: Request, deliver: Deliver) -> RemoteJob:
-        """Send a request. If the engine is closed, the job ends immediately."""
-        job = RemoteJob(request, deliver)
+    def submit(self, request: Request, deliver: Deliver) -> _RemoteRun:
+        """Send a request. If the engine is closed, the run ends immediately."""
+        run = _RemoteRun(request, deliver)
         try:
-            self._loop.call_soon_threadsafe(self._begin, job)
+            self._loop.call_soon_threadsafe(self._begin, run)
         except RuntimeError:  # the loop has ended
-            _deliver(job, None)
-        return job
+            run.deliver(None)
+        return run
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs and disconnect, then call `closed`, without blocking."""
+        """Cancel all runs and disconnect, then call `closed`, without blocking."""
         try:
             self._loop.call_soon_threadsafe(self._end, closed)
         except RuntimeError:
@@ -114,18 +114,18 @@ class RemoteEngine:
             if self._closed is not None:
                 self._closed()
 
-    def _begin(self, job: RemoteJob) -> None:
+    def _begin(self, run: _RemoteRun) -> None:
         if self._closing:
-            _deliver(job, None)
+            run.deliver(None)
             return
         for other in self._tasks.values():
             if getattr(other.request, "gives_way", False):
                 other.cancel()
-        task = self._loop.create_task(self._run(job))
-        self._tasks[task] = job
+        task = self._loop.create_task(self._run(run))
+        self._tasks[task] = run
         task.add_done_callback(self._tasks.pop)
-        job.wake = lambda: self._wake(task)
-        if job.cancelled.is_set():
+        run.wake = lambda: self._wake(task)
+        if run.cancelled.is_set():
             task.cancel()
 
     def _wake(self, task: asyncio.Task[None]) -> None:
@@ -149,40 +149,40 @@ class RemoteEngine:
 
         self._ending = self._loop.create_task(end())
 
-    async def _run(self, job: RemoteJob) -> None:
-        """Run a job. No exception leaves this method."""
+    async def _run(self, run: _RemoteRun) -> None:
+        """Serve a run. No exception leaves this method."""
         try:
-            match job.request:
+            match run.request:
                 case LoadPair() | Connect():
-                    await self._connect(job)
+                    await self._connect(run)
                 case GenerationRequest():
-                    await _forward(job, self._fitting_reply(job.request))
+                    await _forward(run, self._fitting_reply(run.request))
                 case CompareRequest():
-                    await _forward(job, self._compare(job.request))
+                    await _forward(run, self._compare(run.request))
                 case CountTokens():
-                    await self._count(job, job.request)
+                    await self._count(run, run.request)
                 case SavePrompts() | ForgetPrompts() | KeepPrompts():
-                    _deliver(job, PromptsSaved())
+                    run.deliver(PromptsSaved())
                 case _:
                     raise UserError("remote_not_here", "This isn't available with a remote server.")
         except UserError as error:
-            _deliver(job, Failed.because(error))
+            run.deliver(Failed.because(error))
         except httpx2.HTTPError as error:
-            _deliver(job, Failed.because(unreachable(self._connection, error)))
+            run.deliver(Failed.because(unreachable(self._connection, error)))
         except asyncio.CancelledError:
             pass
         except Exception:
-            log.exception("The remote engine failed on %s", type(job.request).__name__)
+            log.exception("The remote engine failed on %s", type(run.request).__name__)
             bug = UserError("remote_internal", "Something went wrong in Slipstream while using the remote server. Try again.")
-            _deliver(job, Failed.because(bug))
+            run.deliver(Failed.because(bug))
         finally:
-            _deliver(job, None)
+            run.deliver(None)
 
-    async def _connect(self, job: RemoteJob) -> None:
+    async def _connect(self, run: _RemoteRun) -> None:
         host = self._connection.host
-        _deliver(job, LoadProgress(0.0, EngineText.of("connecting", "Connecting to {host}", host=host)))
+        run.deliver(LoadProgress(0.0, EngineText.of("connecting", "Connecting to {host}", host=host)))
         self._server = None
-        _deliver(job, (await self._connected()).pair(self._connection))
+        run.deliver((await self._connected()).pair(self._connection))
 
     async def _connected(self) -> RemoteServer:
         if self._client is None:
@@ -259,7 +259,7 @@ class RemoteEngine:
         finally:
             local.submit(UnloadPair(), lambda _: None)
 
-    async def _count(self, job: RemoteJob, request: CountTokens) -> None:
+    async def _count(self, run: _RemoteRun, request: CountTokens) -> None:
         server = await self._connected()
         _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
         names = ("model", "messages", "chat_template_kwargs", "tools")
@@ -272,7 +272,7 @@ class RemoteEngine:
             found = len(tokens) if isinstance(tokens, list) else None
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
-        _deliver(job, TokenCount(found, server.pair(self._connection).context_limit))
+        run.deliver(TokenCount(found, server.pair(self._connection).context_limit))
 
     async def _posted(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the JSON object in a response; an empty one if there is none."""
@@ -310,7 +310,7 @@ def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], 
         yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
 
 
-async def _events(door: EngineDoor, request: Request) -> AsyncIterator[Event]:
+async def _events(client: EngineClient, request: Request) -> AsyncIterator[Event]:
     """Submit a request, and yield its events.
 
     Raises:
@@ -323,19 +323,19 @@ async def _events(door: EngineDoor, request: Request) -> AsyncIterator[Event]:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(inbox.put_nowait, event)
 
-    job = door.submit(request, deliver)
+    run = client.submit(request, deliver)
     try:
         while (event := await inbox.get()) is not None:
             if isinstance(event, Failed):
                 raise UserError.of(event)
             yield event
     finally:
-        job.cancel()
+        run.cancel()
 
 
-async def _forward(job: Job, events: AsyncIterator[Event]) -> None:
+async def _forward(run: Run, events: AsyncIterator[Event]) -> None:
     async for event in events:
-        _deliver(job, event)
+        run.deliver(event)
 
 
 async def _beginning(response: httpx2.Response) -> bytes:
@@ -345,11 +345,3 @@ async def _beginning(response: httpx2.Response) -> bytes:
         if len(body) > _ERROR_BYTES:
             break
     return body
-
-
-def _deliver(job: Job, event: Event | PairInfo | None) -> None:
-    """Deliver an event, and log any exception that the front end raises."""
-    try:
-        job.deliver(event)
-    except BaseException:
-        log.exception("The front end failed on %s", type(event).__name__)

@@ -3,15 +3,16 @@
 import threading
 from collections.abc import Callable
 
+from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, PairInfo
 from mlx_engine.contract.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
-from mlx_engine.engine.host import Deliver, EngineHost, Job
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.remote_engine import RemoteEngine
 
 
 class EngineSwitch:
-    """An `EngineDoor` to the local engine or, after `Connect`, to a server.
+    """An `EngineClient` of the local engine or, after `Connect`, to a server.
 
     `Connect` frees the local pair, and `LoadPair` disconnects. If one of them fails, the engine in use doesn't change. Requests
     about this computer always go to the local engine. Private requests never go to a server.
@@ -22,7 +23,7 @@ class EngineSwitch:
         self._remote: RemoteEngine | None = None
         self._lock = threading.Lock()
 
-    def submit(self, request: Request, deliver: Deliver) -> Job:
+    def submit(self, request: Request, deliver: Deliver) -> Run:
         """Queue a request at the engine in use."""
         if isinstance(request, Connect):
             return self._connect(request, deliver)
@@ -33,14 +34,14 @@ class EngineSwitch:
             return self._local.submit(request, deliver)
         reply = request.request if isinstance(request, CompareRequest) else request
         if isinstance(reply, GenerationRequest) and reply.private:
-            job = Job(request, deliver)
+            run = Run(request, deliver)
             deliver(Failed.because(UserError("remote_private", "This chat is private, so it isn't sent to a server.")))
             deliver(None)
-            return job
+            return run
         return remote.submit(request, deliver)
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all jobs, disconnect, free the models, then call `closed`, without blocking."""
+        """Cancel all runs, disconnect, free the models, then call `closed`, without blocking."""
         self._use(None)
         self._local.close(closed)
 
@@ -49,7 +50,7 @@ class EngineSwitch:
         self._use(None)
         return self._local.wait(seconds)
 
-    def _connect(self, request: Connect, deliver: Deliver) -> Job:
+    def _connect(self, request: Connect, deliver: Deliver) -> Run:
         remote = RemoteEngine(request.connection, self._local)
         connected = self._then_use(remote, deliver)
 

@@ -147,7 +147,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
         running.window.close()
         running.window.server.close(120)
         running.slipstream.tuning.wait(120_000)
-        assert running.slipstream.door.wait(120)
+        assert running.slipstream.client.wait(120)
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
         running.slipstream.theme.set_contrast("system")

@@ -363,7 +363,7 @@ def main(code: str, folder: Path | None) -> int:
         dialog.close()
     models.close()
     window.close()
-    slipstream.door.wait(60)
+    slipstream.client.wait(60)
     slipstream.store.wait(60)
     print("\n".join(bad) or f"{number} screens")
     return bool(bad)

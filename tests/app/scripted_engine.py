@@ -1,4 +1,4 @@
-"""An engine that answers from a script, behind the same door and on the real thread."""
+"""An engine that answers from a script, behind the same interface and on the real thread."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -8,9 +8,11 @@ from dataclasses import replace
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
+from mlx_engine.api_server.served_models import Models
+from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Request
-from mlx_engine.engine.host import Deliver, EngineHost, Job
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.remote.switch import EngineSwitch
 
@@ -79,7 +81,7 @@ class ServedEngine(EngineSwitch):
 
     def __init__(self, local: EngineHost) -> None:
         super().__init__(local)
-        self._api = Api(local, None, Guard("127.0.0.1", None))
+        self._api = Api(Models(local, None), Guard("127.0.0.1", None))
         listener, ready = Listener("127.0.0.1", 0), threading.Event()
         self._url, self._loop, self._stop = listener.url, asyncio.new_event_loop(), asyncio.Event()
         serve = lambda: self._loop.run_until_complete(listener.serve(self._api, self._stop, ready.set))  # noqa: E731
@@ -87,7 +89,7 @@ class ServedEngine(EngineSwitch):
         self._thread.start()
         assert ready.wait(60)
 
-    def submit(self, request: Request, deliver: Deliver) -> Job:
+    def submit(self, request: Request, deliver: Deliver) -> Run:
         if isinstance(request, LoadPair):
             return self._local.submit(request, self._then_connect(deliver))
         return super().submit(request, deliver)
@@ -106,7 +108,7 @@ class ServedEngine(EngineSwitch):
         def follow(event: Event | None) -> None:
             nonlocal connecting
             if isinstance(event, PairInfo):
-                connecting, self._api.pair = True, event
+                connecting, self._api.models.pair = True, event
                 remote = RemoteEngine(RemoteConnection(self._url))
                 remote.submit(Connect(RemoteConnection(self._url)), self._connected(remote, event, deliver))
             elif event is not None or not connecting:

@@ -118,7 +118,7 @@ def main(code: str, folder: Path | None) -> int:
                 look(f"{name}-welcome", window)
                 conductor.open_chat(chat)
     window.close()
-    slipstream.door.wait(60)
+    slipstream.client.wait(60)
     slipstream.store.wait(60)
     print("\n".join(bad) or f"{len(screens)} screens")
     return bool(bad)

@@ -18,9 +18,9 @@ from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.reply import Reply
 from app.views.chat.foot import sentence
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
-from mlx_engine.engine.host import Job
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 
@@ -107,7 +107,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
     app.ask("One two")
     submit = app.slipstream.engine.submit
 
-    def submit_unbatched(request: Request, receive: Receive) -> Job:
+    def submit_unbatched(request: Request, receive: Receive) -> Run:
         def one_by_one(deliveries: list[Delivery]) -> None:
             for delivery in deliveries:
                 receive([delivery])

@@ -56,7 +56,7 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
     qtbot.waitUntil(lambda: slipstream.conductor.loader.progress is None, timeout=PATIENCE_MS)
     yield slipstream
     slipstream.window.close()
-    assert slipstream.door.wait(PATIENCE_MS / 1000)
+    assert slipstream.client.wait(PATIENCE_MS / 1000)
     slipstream.window.deleteLater()
 
 

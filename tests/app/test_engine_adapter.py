@@ -9,9 +9,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.session.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Failed, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message, Request
-from mlx_engine.engine.host import EngineHost, Job
+from mlx_engine.engine.host import EngineHost
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
 
@@ -25,11 +26,11 @@ class Recorder:
     def __init__(self, make_engine: Callable[[], ScriptedEngine], log_file: str = "the log") -> None:
         self.host = EngineHost(make_engine, log_file)  # type: ignore[arg-type]
         self.adapter = EngineAdapter(self.host)
-        self.deliveries: dict[Job, list[Delivery]] = {}
+        self.deliveries: dict[Run, list[Delivery]] = {}
         self.batches = 0
         self.threads: set[int] = set()
 
-    def submit(self, request: Request) -> Job:
+    def submit(self, request: Request) -> Run:
         mine: list[Delivery] = []
 
         def receive(deliveries: list[Delivery]) -> None:
@@ -41,10 +42,10 @@ class Recorder:
         self.deliveries[job] = mine
         return job
 
-    def of(self, job: Job) -> list[object]:
+    def of(self, job: Run) -> list[object]:
         return [delivery.event for delivery in self.deliveries[job]]
 
-    def over(self, job: Job) -> bool:
+    def over(self, job: Run) -> bool:
         return bool(self.of(job)) and self.of(job)[-1] is None
 
 

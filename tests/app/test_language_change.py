@@ -35,7 +35,7 @@ def restart(app: Running, start: Start, tmp_path: Path) -> Running:
     """Quit and start again in the language that the settings ask for, as two processes would."""
     app.window.preferences.restart_requested.emit()
     assert app.slipstream.restarting and not app.window.isVisible()
-    app.until(lambda: app.slipstream.door.wait(0) and app.slipstream.store.wait(0))
+    app.until(lambda: app.slipstream.client.wait(0) and app.slipstream.store.wait(0))
     language.start(tmp_path / "settings.ini")
     language.translate_qt()
     return start(data=tmp_path)

@@ -217,7 +217,7 @@ def test_quitting_in_mid_call_records_an_interruption(start: Start, tmp_path: An
     choose(app, ask_for_call(app), ONCE)
     app.until(lambda: "calculator" in tools.open)
     app.window.close()
-    assert app.slipstream.door.wait(120) and app.slipstream.store.wait(120)
+    assert app.slipstream.client.wait(120) and app.slipstream.store.wait(120)
     store = Store(tmp_path / "chats.db")
     (summary,) = store.chats()
     reply = store.load(summary.id).turns[0].reply  # type: ignore[union-attr]

@@ -49,7 +49,7 @@ def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: 
     yield start
     for slipstream in started:
         slipstream.window.close()
-        assert slipstream.door.wait(PATIENCE_MS / 1000)
+        assert slipstream.client.wait(PATIENCE_MS / 1000)
         slipstream.window.deleteLater()
 
 

@@ -93,7 +93,7 @@ def record_path(kernel: str) -> list[str]:
         QTimer.singleShot(0, send)
         QTimer.singleShot(60_000, loop.quit)
         loop.exec()
-        slipstream.door.wait(20)
+        slipstream.client.wait(20)
         slipstream.store.wait(20)
     EngineHost.submit = submit  # type: ignore[method-assign]
     return [*parts["save"], *parts["submit"], *parts["kernel"]]

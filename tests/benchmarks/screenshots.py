@@ -84,7 +84,7 @@ def _take(out: Path) -> int:
         until(lambda: conductor.loader.progress is None)
         if conductor.loader.pair is None:
             print("\n".join(window.foot.notices.texts()), file=sys.stderr)
-            slipstream.door.wait(20)
+            slipstream.client.wait(20)
             return 1
         growing: list[QPixmap] = []
 
@@ -149,7 +149,7 @@ def _take(out: Path) -> int:
             save(form, "connection.png")
             form.close()
         window.close()
-        slipstream.door.wait(20)
+        slipstream.client.wait(20)
     return 0 if growing else 1
 
 

@@ -118,7 +118,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
             raise SystemExit(str(error)) from None
         finally:
             slipstream.window.close()
-            slipstream.door.wait(20)
+            slipstream.client.wait(20)
     gaps = sorted(heart.gaps)
     rates = [one.decode_tok_s for one in streamed.stats if one.decode_tok_s]
     return Report(

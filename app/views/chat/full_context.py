@@ -16,9 +16,9 @@ from app.views.chat.composer import Composer
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import Theme, set_look
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.engine.host import Job
 
 MAX_TOKENS = 512  # in a summary
 _TASK = (
@@ -36,7 +36,7 @@ class SummaryJob(QObject):
     def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._conductor = conductor
-        self._job: Job | None = None
+        self._job: Run | None = None
         self._pieces: list[str] = []
         conductor.chat_changed.connect(self.cancel)
 

@@ -15,32 +15,33 @@ from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.served_models import Models
+from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair
-from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, events
 
 
-class WatchedDoor:
-    """An `EngineDoor` that keeps its jobs."""
+class WatchedClient:
+    """An `EngineClient` that keeps its runs."""
 
-    def __init__(self, door: EngineDoor) -> None:
-        self._door = door
-        self.jobs: list[Job] = []
+    def __init__(self, client: EngineClient) -> None:
+        self._client = client
+        self.runs: list[Run] = []
 
-    def submit(self, request: Any, deliver: Any) -> Job:
-        job = self._door.submit(request, deliver)
-        self.jobs.append(job)
-        return job
+    def submit(self, request: Any, deliver: Any) -> Run:
+        run = self._client.submit(request, deliver)
+        self.runs.append(run)
+        return run
 
     def close(self, closed: Any = None) -> None:
-        self._door.close(closed)
+        self._client.close(closed)
 
 
 @dataclass
 class Serving:
     """A running server, and a client of it."""
 
-    door: WatchedDoor
+    engine: WatchedClient
     pair: PairInfo
     api: Api
     url: str
@@ -72,7 +73,7 @@ class Serving:
     def reply(self, request: GenerationRequest) -> CompletedReply:
         """Return the engine's own reply to a request."""
         texts, tokens = {"answer": "", "thinking": ""}, list[int]()
-        for event in events(self.door, request):
+        for event in events(self.engine, request):
             if isinstance(event, Commit):
                 texts[event.channel] += event.text
                 tokens += event.tokens
@@ -101,21 +102,21 @@ def serving(
 ) -> Iterator[Serving]:
     """Serve a pair, by default the demo pair, or what a scripted engine loads."""
     host = EngineHost(make_engine)
-    door = WatchedDoor(host)
-    loaded: list[Event] = list(events(door, load or LoadPair()))
+    engine = WatchedClient(host)
+    loaded: list[Event] = list(events(engine, load or LoadPair()))
     pair = loaded[-1]
     assert isinstance(pair, PairInfo)
     listener = Listener("127.0.0.1", 0)
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     guard = Guard("127.0.0.1", key, frozenset(origins))
-    api = Api(door, pair, guard, Models(door, pair, may_load), log_content)
+    api = Api(Models(engine, pair, may_load), guard, log_content)
     thread = threading.Thread(target=lambda: loop.run_until_complete(listener.serve(api, stop, ready.set)), daemon=True)
     thread.start()
     assert ready.wait(60)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx2.Client(base_url=listener.url, headers=headers, timeout=120, trust_env=False) as client:
-            yield Serving(door, pair, api, listener.url, client)
+            yield Serving(engine, pair, api, listener.url, client)
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(60)

@@ -239,4 +239,4 @@ class TestDemoPair:
     def test_leaving_a_stream_cancels_the_reply(self, client: anthropic.Anthropic, demo_server: Serving) -> None:
         with client.messages.create(**ASK | {"max_tokens": 1900}, stream=True, extra_body={"ignore_eos": True}) as stream:
             next(iter(stream))
-        assert demo_server.door.jobs[-1].cancelled.wait(60)
+        assert demo_server.engine.runs[-1].cancelled.wait(60)

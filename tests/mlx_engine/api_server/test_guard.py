@@ -139,10 +139,10 @@ def test_every_endpoint_but_health_needs_the_key() -> None:
 
 def test_a_rebound_name_reaches_nothing(server: Serving) -> None:
     assert server.client.get("/health", headers={"host": "evil.example"}).status_code == 403
-    before = len(server.door.jobs)
+    before = len(server.engine.runs)
     body = {"messages": [{"role": "user", "content": "Hi"}]}
     assert server.client.post("/v1/chat/completions", json=body, headers={"host": "evil.example"}).status_code == 403
-    assert len(server.door.jobs) == before
+    assert len(server.engine.runs) == before
 
 
 PAGE = "http://localhost:3000"

@@ -68,7 +68,7 @@ def test_a_bias_forbids_a_token(client: openai.OpenAI, demo_server: Serving) -> 
     options: dict[str, Any] = {"model": "default", "messages": MESSAGES, "max_tokens": 4, "temperature": 0}
     first = demo_server.chat("What is Slipstream?", max_tokens=4, temperature=0, logprobs=True)
     client.chat.completions.create(**options, logit_bias={"5": -100})
-    request: Any = demo_server.door.jobs[-1].request
+    request: Any = demo_server.engine.runs[-1].request
     assert request.logit_bias == ((5, -100.0),) and first["choices"][0]["logprobs"]["content"][0]["top_logprobs"] == []
 
 

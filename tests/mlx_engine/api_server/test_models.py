@@ -1,5 +1,6 @@
 """Models that requests name: which are listed, which are loaded, and when."""
 
+import asyncio
 import json
 import logging
 import threading
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 
 from mlx_engine.api_server import exchanges, served_models
+from mlx_engine.api_server.served_models import Models
+from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, LoadProgress, PairInfo, PrefillProgress
-from mlx_engine.contract.requests import GenerationRequest, LoadPair
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
 from mlx_engine.models.library.installed import InstalledPair
+from tests.mlx_engine.api_server.played_engine import PAIR
 from tests.mlx_engine.api_server.serving import Serving, serving
 from tests.mlx_engine.api_server.test_requests_over_http import HI, PATH, refused
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
@@ -93,7 +97,7 @@ def test_a_named_pair_is_loaded_once_and_answers(monkeypatch: pytest.MonkeyPatch
         for name in ("small-8b-4bit", "Small-8B-4bit", "owner/Small-8B-4bit", "small", "default", None):
             assert answered(server, name) == ("small-8b-4bit", "Small-8B-4bit")
         assert engine.loads == ["Small-8B-4bit"]
-        load = next(job.request for job in server.door.jobs[1:] if isinstance(job.request, LoadPair))
+        load = next(run.request for run in server.engine.runs[1:] if isinstance(run.request, LoadPair))
         assert load == LoadPair(Path("small"), Path("drafter"), auto=True)
         assert answered(server, "demo-pair") == ("demo-pair", "Demo pair")
         said = [record.getMessage().partition(" for a request")[0] for record in caplog.records]
@@ -227,3 +231,41 @@ def test_a_client_that_leaves_does_not_stop_the_load(monkeypatch: pytest.MonkeyP
         engine.may_load.set()
         assert answered(server) == ("small-8b-4bit", "Small-8B-4bit")
         assert engine.loads == ["Small-8B-4bit"]
+
+
+def test_a_run_is_canceled_if_its_pair_is_replaced_during_its_submission() -> None:
+    """The window begins to load a pair between the server's check of a request and the end of its submission."""
+
+    class Client:
+        def submit(self, request: Request, deliver: Deliver) -> Run:
+            if loads:
+                models.pair = None
+            return Run(request, deliver)
+
+    models = Models(Client(), PAIR)  # type: ignore[arg-type]
+    hello, ignore = GenerationRequest(), lambda event: None
+    loads = True
+    assert models.submit(hello, ignore).cancelled.is_set(), "loading would wait for it forever"
+    loads = False
+    assert models.submit(hello, ignore).cancelled.is_set(), "it was checked for the previous pair"
+    models.pair = PAIR
+    later = models.submit(hello, ignore)
+    assert not later.cancelled.is_set()
+    models.pair = None
+    assert later.cancelled.is_set()
+
+
+def test_a_pair_is_loaded_in_place_of_the_client_and_its_load_cannot_be_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_models, "installed_pairs", lambda: INSTALLED)
+    loads: list[LoadPair] = []
+
+    def load(wanted: LoadPair, deliver: Deliver) -> None:
+        loads.append(wanted)
+        deliver(replace(PAIR, name="Large 70B"))
+        deliver(None)
+
+    async def use() -> str:
+        async with Models(None, PAIR, may_load=True, load=load).using("large-70b", None) as pair:  # type: ignore[arg-type]
+            return pair.name
+
+    assert asyncio.run(use()) == "Large 70B" and loads == [LoadPair(Path("large"), None)]

@@ -56,7 +56,7 @@ def test_all_sampling_fields_reach_the_engine(demo_server: Serving) -> None:
     fields = {"temperature": 0.7, "top_p": 0.9, "top_k": 20, "min_p": 0.05, "repetition_penalty": 1.1}
     fields |= {"presence_penalty": 0.3, "frequency_penalty": -0.2}
     demo_server.chat(QUESTION, **fields, seed=3, stop=["X", "Y"], max_completion_tokens=7, max_tokens=9, ignore_eos=True)
-    request = demo_server.door.jobs[-1].request
+    request = demo_server.engine.runs[-1].request
     assert isinstance(request, GenerationRequest)
     assert request.sampling == Sampling(**fields)
     assert (request.seed, request.stop, request.max_tokens, request.ignore_eos) == (3, ("X", "Y"), 7, True)
@@ -64,7 +64,7 @@ def test_all_sampling_fields_reach_the_engine(demo_server: Serving) -> None:
 
 def test_missing_sampling_fields_are_the_pairs(demo_server: Serving) -> None:
     demo_server.chat(QUESTION, max_tokens=1, top_k=3)
-    request = demo_server.door.jobs[-1].request
+    request = demo_server.engine.runs[-1].request
     assert isinstance(request, GenerationRequest)
     assert request.sampling == replace(demo_server.pair.sampling, top_k=3)
 
@@ -79,7 +79,7 @@ def test_messages_reach_the_engine(demo_server: Serving) -> None:
     ]
     response = demo_server.post(PATH, messages=messages, max_tokens=2, model="default")
     assert response.status_code == 200, response.text
-    request = demo_server.door.jobs[-1].request
+    request = demo_server.engine.runs[-1].request
     assert isinstance(request, GenerationRequest)
     expected = [Message("system", "Be brief."), Message("user", "Hi!"), Message("assistant", "Hello.", "A greeting.")]
     assert list(request.messages) == [*expected, Message("assistant", ""), Message("user", "Bye")]
@@ -99,7 +99,7 @@ def test_messages_reach_the_engine(demo_server: Serving) -> None:
 )
 def test_thinking_and_effort_reach_the_engine(demo_server: Serving, fields: Any, thinking: bool, effort: str | None) -> None:
     demo_server.chat(QUESTION, max_tokens=1, **fields)
-    request = demo_server.door.jobs[-1].request
+    request = demo_server.engine.runs[-1].request
     assert isinstance(request, GenerationRequest)
     assert (request.thinking, request.effort) == (thinking, effort)
 

@@ -83,4 +83,4 @@ def test_leaving_a_stream_cancels_the_reply(client: openai.OpenAI, demo_server: 
         model="default", messages=MESSAGES, stream=True, extra_body={"ignore_eos": True}, max_tokens=1900
     ) as stream:
         next(iter(stream))
-    assert demo_server.door.jobs[-1].cancelled.wait(60)
+    assert demo_server.engine.runs[-1].cancelled.wait(60)

@@ -47,13 +47,13 @@ class TestRoutes:
         assert [(model["id"], model["object"]) for model in listed["data"]] == [("tiny", "model"), ("default", "model")]
 
     def test_while_no_pair_is_loaded_a_client_is_told_to_try_again(self, server: Serving) -> None:
-        server.api.pair = None
+        server.api.models.pair = None
         try:
             response = server.post(PATH, **HI)
             assert refused(response, 503)["code"] == "model_not_loaded" and int(response.headers["retry-after"]) > 0
             assert refused(server.client.get("/v1/models"), 503)["code"] == "model_not_loaded"
         finally:
-            server.api.pair = server.pair
+            server.api.models.pair = server.pair
         assert server.post(PATH, **HI).status_code == 200
 
     def test_unknown_endpoints_and_methods_are_refused(self, server: Serving) -> None:
@@ -134,10 +134,10 @@ class TestFields:
         ],
     )
     def test_an_invalid_value_is_refused_by_name(self, server: Serving, field: str, value: Any, param: str) -> None:
-        before = len(server.door.jobs)
+        before = len(server.engine.runs)
         status = 404 if field == "model" else 400
         assert refused(server.post(PATH, **HI | {field: value}), status)["param"] == param
-        assert len(server.door.jobs) == before
+        assert len(server.engine.runs) == before
 
     @pytest.mark.parametrize(
         ("exchange", "fields", "valid"),
@@ -362,7 +362,7 @@ class TestReplies:
                     engine.allowed.release()
                     assert connection.recv(100).startswith(b"HTTP/1.1 200")
                 else:
-                    while len(server.door.jobs) < 2:
+                    while len(server.engine.runs) < 2:
                         threading.Event().wait(0.01)
             assert engine.ended.wait(60)
             assert server.client.get("/health").status_code == 200

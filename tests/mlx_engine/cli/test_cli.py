@@ -169,7 +169,7 @@ class TestGenerate:
     def test_ctrl_c_ends_waiting_even_if_another_thread_receives_it(self) -> None:
         code = """if True:
             import signal, threading, time
-            from mlx_engine.engine.host import Job, events
+            from mlx_engine.engine.host import Run, events
             class Silent:
                 def submit(self, request, deliver):
                     def press():
@@ -177,7 +177,7 @@ class TestGenerate:
                         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
                         time.sleep(60)
                     threading.Thread(target=press, daemon=True).start()
-                    return Job(request, deliver)
+                    return Run(request, deliver)
             try:
                 print(*events(Silent(), None))
             except KeyboardInterrupt:

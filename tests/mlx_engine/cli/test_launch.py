@@ -159,7 +159,7 @@ def test_a_short_context_is_an_error(folder: Path, capsys: pytest.CaptureFixture
 def test_a_server_without_a_model_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     install(folder, "codex")
     with serving(ScriptedEngine, key=KEY) as server, announced(server.url):
-        server.api.pair = None
+        server.api.models.pair = None
         assert main(["launch", "codex", "--key", KEY]) == 1
     assert "has no loaded model. Load one there" in capsys.readouterr().err
 

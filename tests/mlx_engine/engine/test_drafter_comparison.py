@@ -15,6 +15,7 @@ import pytest
 
 from mlx_engine.cli import compare_drafters
 from mlx_engine.cli.main import main, parser
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
@@ -31,7 +32,6 @@ from mlx_engine.contract.requests import CompareDrafters, LoadPair, Message
 from mlx_engine.engine import drafter_comparison
 from mlx_engine.engine import engine as engine_module
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.host import EngineDoor
 from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, record_speeds, speed_key
@@ -420,7 +420,7 @@ class TestCommand:
     def test_the_option_untuned_reaches_the_comparison(self, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[CompareDrafters] = []
         shown = DraftersCompared((DrafterResult("plain"),))
-        monkeypatch.setattr(compare_drafters, "_show", lambda door, request, printing: asked.append(request) or shown)
+        monkeypatch.setattr(compare_drafters, "_show", lambda client, request, printing: asked.append(request) or shown)
         assert main(["compare", *words, "--drafters", "all"]) == main(["compare", *words, "--drafters", "all", "--untuned"]) == 0
         assert [one.tuned for one in asked] == [True, False]
 
@@ -436,7 +436,7 @@ class TestCommand:
         monkeypatch.setattr(compare_drafters, "cancellable", events)
         request = CompareDrafters((tokens(PROMPT),), Path("target"), ())
         with pytest.raises(UserError):
-            compare_drafters._show(cast(EngineDoor, None), request, printing=True)
+            compare_drafters._show(cast(EngineClient, None), request, printing=True)
         assert capsys.readouterr().out == "── MTP (1 of 2)\nOnce\n── DSpark (2 of 2)\nOnce\n"
 
     def test_a_failed_lookup_is_named(self) -> None:

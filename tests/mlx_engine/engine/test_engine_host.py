@@ -1,4 +1,4 @@
-"""The engine's thread survives bugs of front ends, and its door behaves after it was closed."""
+"""The engine's thread survives bugs of front ends, and requests after closing end."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message
-from mlx_engine.engine.host import EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, _HostRun, events
 from tests.engine_double import EngineDouble
 
 REQUEST = CountTokens((Message("user", "Hello"),))
@@ -45,17 +45,17 @@ def test_a_request_after_closing_ends_without_events(host: EngineHost) -> None:
     assert list(events(host, REQUEST)) == []
 
 
-def test_a_job_that_is_cancelled_before_its_turn_starts_no_engine() -> None:
+def test_a_run_that_is_canceled_before_its_turn_starts_no_engine() -> None:
     made: list[int] = []
     host = EngineHost(lambda: made.append(1))  # type: ignore[arg-type, func-returns-value, return-value]
     seen: list[object] = []
-    job = Job(REQUEST, seen.append)
-    job.cancel()
-    host._queue.put(job)
+    run = _HostRun(REQUEST, seen.append)
+    run.cancel()
+    host._queue.put(run)
     assert host.wait(20) and seen == [None] and not made
 
 
-def test_a_canceled_job_does_not_keep_others_waiting_while_a_reply_runs() -> None:
+def test_a_canceled_run_does_not_keep_others_waiting_while_a_reply_runs() -> None:
     """A measurement runs alone. A message cancels it, and must not wait until programs have their replies."""
     ended = threading.Event()
 

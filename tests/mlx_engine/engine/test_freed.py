@@ -17,6 +17,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -33,7 +34,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.decoding import prefill
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.host import EngineHost, Job
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.formats import template_sandbox
 from mlx_engine.hardware import memory
 from mlx_engine.loading import loaded_pair, target_model
@@ -74,7 +75,7 @@ class Client:
     ) -> list[Event]:
         """Return the events of a request, which is canceled at the first event of a type, or once a signal is set."""
         inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        submitted, jobs = threading.Event(), list[Job]()
+        submitted, jobs = threading.Event(), list[Run]()
 
         def receive(event: Event | None) -> None:
             if cancel_at is not None and isinstance(event, cancel_at):

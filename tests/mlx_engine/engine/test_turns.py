@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
@@ -19,7 +20,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.engine.comparison import collect
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.host import EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import PLAIN
 from tests.engine_double import EngineDouble
@@ -363,7 +364,7 @@ class Host:
         self.events: list[list[Event | None]] = []
         self.submit(named(0, 1))  # keeps the engine's thread at the gate
 
-    def submit(self, request: Request) -> Job:
+    def submit(self, request: Request) -> Run:
         seen: list[Event | None] = []
         self.events.append(seen)
         return self.host.submit(request, seen.append)

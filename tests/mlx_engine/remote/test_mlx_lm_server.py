@@ -12,9 +12,10 @@ import httpx2
 import pytest
 
 from mlx_engine.cli import generate
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import CompletedReply, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
-from mlx_engine.engine.host import EngineDoor, EngineHost, events
+from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
@@ -48,11 +49,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def replies(door: EngineDoor, target: Path | None = None) -> list[CompletedReply]:
-    (info,) = [event for event in events(door, LoadPair(target)) if isinstance(event, PairInfo)]
+def replies(client: EngineClient, target: Path | None = None) -> list[CompletedReply]:
+    (info,) = [event for event in events(client, LoadPair(target)) if isinstance(event, PairInfo)]
     assert info.why_plain is not None
     requests = [GenerationRequest((Message("user", text),), mode="plain", max_tokens=60) for text in QUESTIONS]
-    return [generate.show(events(door, request), printing=False) for request in requests]
+    return [generate.show(events(client, request), printing=False) for request in requests]
 
 
 @pytest.mark.long

@@ -6,9 +6,10 @@ import pytest
 
 from mlx_engine.cli import generate
 from mlx_engine.cli.main import main
+from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
-from mlx_engine.engine.host import EngineDoor, Job, events
+from mlx_engine.engine.host import events
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.api_server.serving import Serving, serving
@@ -29,8 +30,8 @@ def remote(server: Serving) -> Iterator[RemoteEngine]:
     assert engine.wait(5)
 
 
-def reply(door: EngineDoor, request: GenerationRequest) -> CompletedReply:
-    return generate.show(events(door, request), printing=False)
+def reply(client: EngineClient, request: GenerationRequest) -> CompletedReply:
+    return generate.show(events(client, request), printing=False)
 
 
 def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
@@ -45,7 +46,7 @@ def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
 @pytest.mark.parametrize("sampling", (Sampling(), Sampling(0.8, top_p=0.9, top_k=40, min_p=0.01, repetition_penalty=1.1)))
 def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: RemoteEngine, mode: Mode, sampling: Sampling) -> None:
     request = GenerationRequest(ASKED, mode=mode, sampling=sampling, seed=7, width=8, max_tokens=50)
-    there, here = reply(remote, request), reply(server.door, request)
+    there, here = reply(remote, request), reply(server.engine, request)
     assert there.text == here.text
     assert there.reason == here.reason
     stats, expected = there.stats, here.stats
@@ -57,16 +58,16 @@ def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: Re
 
 def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> None:
     request = GenerationRequest(ASKED, thinking=True, stop=("divisors",), max_tokens=200)
-    there, here = reply(remote, request), reply(server.door, request)
+    there, here = reply(remote, request), reply(server.engine, request)
     assert (there.text, there.thinking, there.reason) == (here.text, here.thinking, here.reason)
 
 
 @pytest.mark.parametrize("thinking", (False, True))
 def test_a_cut_reply_is_continued(server: Serving, remote: RemoteEngine, thinking: bool) -> None:
-    whole = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=20))
+    whole = reply(server.engine, GenerationRequest(ASKED, thinking=thinking, max_tokens=20))
     started = {"continue_from": "" if thinking else whole.text[:20], "continue_thinking": whole.thinking[:20] if thinking else ""}
     rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
-    here = reply(server.door, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
+    here = reply(server.engine, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
     assert (rest.text, rest.thinking) == (here.text, here.thinking)
 
 
@@ -78,7 +79,7 @@ def test_a_reply_without_a_seed_reports_the_one_that_was_sent(remote: RemoteEngi
 
 def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine) -> None:
     request = CountTokens((Message("system", "Be brief."), *ASKED), thinking=True)
-    assert list(events(remote, request)) == list(events(server.door, request))
+    assert list(events(remote, request)) == list(events(server.engine, request))
 
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:
@@ -93,11 +94,11 @@ def test_both_modes_are_compared(remote: RemoteEngine) -> None:
 
 def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
     found: list[Event] = []
-    jobs: list[Job] = []
-    for event in events(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), jobs.append):
+    runs: list[Run] = []
+    for event in events(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), runs.append):
         found.append(event)
         if len(found) == 3:
-            jobs[0].cancel()
+            runs[0].cancel()
     assert isinstance(found[-1], Finished)
     assert found[-1].reason == "cancelled"
 

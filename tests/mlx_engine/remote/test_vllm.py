@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from mlx_engine.cli import generate
+from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
-from mlx_engine.engine.host import EngineDoor, EngineHost, Job, events
+from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
@@ -60,20 +61,20 @@ def remote(plain: VllmServer, request: pytest.FixtureRequest) -> Iterator[Connec
         assert engine.wait(60)
 
 
-def reply(door: EngineDoor, request: GenerationRequest) -> CompletedReply:
-    return generate.show(events(door, request), printing=False)
+def reply(client: EngineClient, request: GenerationRequest) -> CompletedReply:
+    return generate.show(events(client, request), printing=False)
 
 
 def contents(found: CompletedReply) -> tuple[object, ...]:
     return found.tokens, found.thinking, found.text, found.reason, found.stats.tokens, found.stats.prompt_tokens
 
 
-def started(door: EngineDoor, request: GenerationRequest, found: list[Event]) -> tuple[Job, Iterator[Event]]:
+def started(client: EngineClient, request: GenerationRequest, found: list[Event]) -> tuple[Run, Iterator[Event]]:
     """Start a reply, and wait for its first events."""
-    jobs: list[Job] = []
-    rest = events(door, request, jobs.append)
+    runs: list[Run] = []
+    rest = events(client, request, runs.append)
     found += (next(rest) for _ in range(3))
-    return jobs[0], rest
+    return runs[0], rest
 
 
 def test_the_server_is_recognized(remote: Connected) -> None:
@@ -157,7 +158,7 @@ def test_a_canceled_reply_ends_on_the_server_too(remote: Connected) -> None:
 def test_a_reply_is_continued(remote: Connected, local: EngineHost) -> None:
     whole = reply(local, REQUESTS[0])
     beginning = whole.text[: len(whole.text) // 2]
-    there, here = (reply(door, replace(REQUESTS[0], continue_from=beginning)) for door in (remote.engine, local))
+    there, here = (reply(client, replace(REQUESTS[0], continue_from=beginning)) for client in (remote.engine, local))
     assert contents(there) == contents(here)
 
 

@@ -75,7 +75,7 @@ def test_a_paused_run_continues_with_its_prompts_though_there_are_new_ones(folde
 def test_a_pause_can_come_at_any_moment_as_a_signal_does():
     """Also while another pause ends the job."""
     host = PausableHost(None)  # type: ignore[arg-type]
-    host._job = SimpleNamespace(cancel=lambda: reentered.append(0) or (len(reentered) < 3 and host.pause()))  # type: ignore
+    host._run = SimpleNamespace(cancel=lambda: reentered.append(0) or (len(reentered) < 3 and host.pause()))  # type: ignore
     reentered = list[int]()
     thread = threading.Thread(target=host.pause, daemon=True)
     thread.start()

@@ -417,7 +417,7 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
     assert app.window.foot.goes_to.text() == f"Messages go to {host}", "messages wait for the connection"
     assert app.window.transcript.welcome.private.isHidden()
     app.window.close()  # while it connects
-    assert app.slipstream.door.wait(120)
+    assert app.slipstream.client.wait(120)
 
 
 def test_a_connection_that_is_gone_opens_the_last_pair(start: Start, tmp_path: Path) -> None:

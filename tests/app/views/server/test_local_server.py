@@ -8,11 +8,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.session.local_server import ProgramsDoor
 from app.session.preferences import Preferences
 from mlx_engine.api_server import PORT
-from mlx_engine.contract.requests import GenerationRequest, LoadPair, Request
-from mlx_engine.engine.host import Deliver, Job
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.library.installed import InstalledPair
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
 from tests.app.views.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
@@ -137,30 +135,6 @@ def test_it_serves_the_pair_that_the_user_switches_to(start: Start) -> None:
     engine.load_gate.set()
     app.until(lambda: not app.conductor.loader.running)
     assert post(server).json()["model"] == "other-pair"
-
-
-def test_a_request_that_arrives_as_a_load_begins_gives_way() -> None:
-    """The window begins to load a pair between the server's check of a request and the end of its submission."""
-
-    class Host:
-        loads = True
-
-        def submit(self, request: Request, deliver: Deliver) -> Job:
-            if self.loads:
-                door.give_way(True)
-            return Job(request, deliver)
-
-    host = Host()
-    door = ProgramsDoor(host, lambda wanted, deliver: None)  # type: ignore[arg-type]
-    hello, ignore = GenerationRequest(), lambda event: None
-    assert door.submit(hello, ignore).cancelled.is_set(), "loading would wait for it forever"
-    host.loads = False
-    assert door.submit(hello, ignore).cancelled.is_set(), "it was checked for the previous pair"
-    door.give_way(False)
-    later = door.submit(hello, ignore)
-    assert not later.cancelled.is_set()
-    door.give_way(True)
-    assert later.cancelled.is_set()
 
 
 def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(

@@ -6,41 +6,39 @@ the model wrote, and the rest of the chat would be read again.
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import replace
 
+from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Event
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Request, ToolCall
-from mlx_engine.engine.host import Deliver, EngineDoor, Job
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
 
 _MOST = 4096  # calls
 
 
-class RestoringDoor:
-    """An `EngineDoor` that keeps the latest calls, and restores them in requests.
+class CallCache:
+    """The latest calls, restored in requests unless the client has changed their meaning."""
 
-    A call whose meaning the client has changed isn't restored.
-    """
-
-    def __init__(self, door: EngineDoor) -> None:
-        self._door = door
+    def __init__(self) -> None:
         self._calls: OrderedDict[str, ToolCall] = OrderedDict()
 
-    def submit(self, request: Request, deliver: Deliver) -> Job:
-        def keeping(event: Event | None) -> None:
+    def keeping(self, deliver: Deliver) -> Deliver:
+        """Return a `deliver` that keeps the calls among the events."""
+
+        def keep(event: Event | None) -> None:
             if isinstance(event, ToolCall):
                 self._calls[event.id] = event
                 if len(self._calls) > _MOST:
                     self._calls.popitem(last=False)
             deliver(event)
 
-        if isinstance(request, GenerationRequest | CountTokens) and any(message.calls for message in request.messages):
-            messages = tuple(replace(message, calls=tuple(map(self._restored, message.calls))) for message in request.messages)
-            request = replace(request, messages=messages)
-        return self._door.submit(request, keeping)
+        return keep
 
-    def close(self, closed: Callable[[], None] | None = None) -> None:
-        self._door.close(closed)
+    def restored(self, request: GenerationRequest | CountTokens) -> GenerationRequest | CountTokens:
+        """Return a request with its calls as the model wrote them."""
+        if not any(message.calls for message in request.messages):
+            return request
+        messages = tuple(replace(message, calls=tuple(map(self._restored, message.calls))) for message in request.messages)
+        return replace(request, messages=messages)
 
     def _restored(self, call: ToolCall) -> ToolCall:
         known = self._calls.get(call.id)

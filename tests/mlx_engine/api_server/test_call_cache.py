@@ -4,21 +4,10 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.api_server.past_calls import RestoringDoor
+from mlx_engine.api_server.call_cache import CallCache
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 
 WRITTEN = ToolCall("1", "shell", '{"command": "ls", "timeout": 60000.0, "note": "é"}')
-
-
-class Door:
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-
-    def submit(self, request: Any, deliver: Any) -> Any:
-        self.requests.append(request)
-        deliver(WRITTEN)
-
-    def close(self, closed: Any = None) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -33,22 +22,20 @@ class Door:
     ],
 )
 def test_a_call_is_restored_unless_its_meaning_has_changed(returned: ToolCall, restored: bool) -> None:
-    inner = Door()
-    door = RestoringDoor(inner)
+    cache = CallCache()
     messages = (Message("user", "Hi"), Message("assistant", "", calls=(returned,)), Message("tool", "a b", call_id="1"))
     events: list[Any] = []
-    door.submit(GenerationRequest(messages[:1]), events.append)
+    cache.keeping(events.append)(WRITTEN)
     assert events == [WRITTEN]
-    door.submit(GenerationRequest(messages), events.append)
-    assert inner.requests[1].messages[1].calls == (WRITTEN if restored else returned,)
-    assert (*inner.requests[1].messages[:1], *inner.requests[1].messages[2:]) == (messages[0], messages[2])
+    found = cache.restored(GenerationRequest(messages)).messages
+    assert found[1].calls == (WRITTEN if restored else returned,)
+    assert (*found[:1], *found[2:]) == (messages[0], messages[2])
 
 
 def test_the_oldest_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlx_engine.api_server.past_calls._MOST", 0)
-    inner = Door()
-    door = RestoringDoor(inner)
+    monkeypatch.setattr("mlx_engine.api_server.call_cache._MOST", 0)
+    cache = CallCache()
+    cache.keeping(lambda event: None)(WRITTEN)
     returned = ToolCall("1", "shell", '{"timeout":60000,"note":"é","command":"ls"}')
-    for _ in range(2):
-        door.submit(GenerationRequest((Message("user", "Hi"), Message("assistant", "", calls=(returned,)))), lambda event: None)
-    assert inner.requests[1].messages[1].calls == (returned,)
+    request = GenerationRequest((Message("user", "Hi"), Message("assistant", "", calls=(returned,))))
+    assert cache.restored(request) == request
