@@ -171,7 +171,4 @@ def test_programs_of_the_pages_tell_their_options() -> None:
     }
     for module in sorted(modules - {"pip", "pytest", "tests.golden", "app"}):
         result = subprocess.run([sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True)
-        if module.startswith("training") and importlib.util.find_spec("torch") is None:
-            assert result.returncode == 1 and result.stderr.startswith("Training the demo pair needs torch"), result.stderr
-        else:
-            assert result.returncode == 0 and "usage" in result.stdout, f"{module}: {result.stderr}"
+        assert result.returncode == 0 and "usage" in result.stdout, f"{module}: {result.stderr}"

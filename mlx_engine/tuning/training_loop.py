@@ -1,7 +1,7 @@
 """The training loop: steps that a file on disk continues after an interruption."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,14 +13,17 @@ import numpy as np
 from mlx_engine.drafters.lora import LOW_RANK
 from mlx_engine.drafters.tensors import save_tensors
 from mlx_engine.models.configs.drafter_config import DrafterConfig
-from mlx_engine.tuning.block_model import Batch, BlockModel, Trained, matrices, vectors
+from mlx_engine.tuning.block_model import Batch, Trained, matrices, vectors
 from mlx_engine.tuning.recorded_replies import TargetReply, batches
 
+Draw = Callable[[int, np.random.Generator], Sequence[Any]]
+"""Returns the batches of a step, which have `weights`: those of their tokens in the loss."""
 SAVE_EVERY = 20  # steps
 _WARM_UP = 40  # steps
 _LOGITS = 64_000_000  # most logits of a step, which bounds its memory
 _MOST_NORM = 1.0  # of the gradients
 _WEIGHT_DECAY = 0.01  # of the matrices that Muon trains
+_AT_KNEE = 0.6  # of the learning rate
 
 
 @dataclass(frozen=True)
@@ -29,21 +32,30 @@ class TrainingPlan:
 
     Attributes:
         steps: number of steps.
+        rate: highest learning rate of AdamW.
+        muon: highest learning rate of Muon, which then trains all matrices but embeddings; 0 for AdamW.
+        seed: seed of the first weights and of all draws.
+        rank: of the adapter; 0 to train all weights.
         replies: replies per step.
         anchors: most anchors in each.
-        rate: highest learning rate of AdamW.
-        muon: highest learning rate of Muon, which then trains the matrices; 0 for AdamW.
-        rank: of the adapter; 0 to train all weights.
-        seed: seed of the first weights and of all draws.
+        knee: share of the steps before which the learning rate falls slowly.
     """
 
     steps: int
-    replies: int
-    anchors: int
     rate: float
     muon: float
-    rank: int
     seed: int
+    rank: int = 0
+    replies: int = 0
+    anchors: int = 0
+    knee: float = 0.0
+
+    def scale(self, step: int) -> float:
+        """Return the learning rate of a step as a share of the highest one."""
+        warm, done = min(1.0, (step + 1) / min(_WARM_UP, self.steps)), step / self.steps
+        if done < self.knee:
+            return warm * (1 - (1 - _AT_KNEE) * done / self.knee)
+        return warm * (1 - done) * (_AT_KNEE / (1 - self.knee) if self.knee else 1.0)
 
 
 def fitting(plan: TrainingPlan, config: DrafterConfig) -> TrainingPlan:
@@ -70,46 +82,62 @@ def first_weights(config: DrafterConfig, plan: TrainingPlan, weights: Trained) -
     return trained
 
 
-class Trainer:
-    """Trains an adapter, or all weights of a drafter.
+def draw_replies(
+    plan: TrainingPlan,
+    replies: Sequence[TargetReply],
+    general: Sequence[TargetReply],
+    block: int,
+    ends: frozenset[int],
+    draw: np.random.Generator,
+) -> list[Batch]:
+    """Draw the replies of a step, and anchors in them.
 
     Args:
-        model: the drafter, whose own weights stay as they are.
+        plan: number of replies and anchors.
+        replies: replies to the user's prompts.
+        general: replies to other prompts, which are half of those drawn, if there are any.
+        block: the drafter's block size.
+        ends: end tokens.
+        draw: draws both.
+    """
+    others = plan.replies // 2 if general else 0
+    drawn = [replies[i] for i in draw.choice(len(replies), plan.replies - others)]
+    drawn += [general[i] for i in draw.choice(len(general), others)] if others else []
+    return batches(drawn, plan.anchors, block, ends, draw)
+
+
+class Trainer:
+    """Trains an adapter, or all weights of a model.
+
+    Args:
+        loss: returns the weighted mean of a batch's losses, given what is trained.
         plan: how to train.
         trained: the first weights.
         file: where to save the state every `SAVE_EVERY` steps; a saved state is continued.
     """
 
-    def __init__(self, model: BlockModel, plan: TrainingPlan, trained: Trained, file: Path) -> None:
-        self._model, self._plan, self._file = model, plan, file
+    def __init__(self, loss: Callable[[Trained, Any], mx.array], plan: TrainingPlan, trained: Trained, file: Path) -> None:
+        self._loss, self._plan, self._file = loss, plan, file
         self.trained, self.step = trained, 0
         adam = optimizers.AdamW(plan.rate, betas=[0.9, 0.95], weight_decay=0.0)
         muon = optimizers.Muon(plan.muon, momentum=0.95, weight_decay=0.0)  # MLX adds the decay to the gradient
+        matrices = {name for name, array in trained.items() if plan.muon and array.ndim == 2 and "embed" not in name}
         self._optimizers: tuple[tuple[Any, float, list[str]], ...] = (
-            (adam, plan.rate, [name for name, array in trained.items() if not plan.muon or array.ndim < 2]),
-            (muon, plan.muon, [name for name, array in trained.items() if plan.muon and array.ndim == 2]),
+            (adam, plan.rate, [name for name in trained if name not in matrices]),
+            (muon, plan.muon, [name for name in trained if name in matrices]),
         )
         for optimizer, _, names in self._optimizers:
             optimizer.init({name: trained[name] for name in names})
         self._restore()
 
-    def run(self, replies: Sequence[TargetReply], general: Sequence[TargetReply], ends: frozenset[int]) -> Iterator[float]:
-        """Train to the end of the plan, and yield the loss of each step.
-
-        Args:
-            replies: replies to the user's prompts.
-            general: replies to other prompts, from which half of each batch comes, if there are any.
-            ends: end tokens.
-        """
-        plan, block = self._plan, self._model.config.block_size
+    def run(self, draw: Draw) -> Iterator[float]:
+        """Train to the end of the plan, and yield the loss of each step."""
+        plan = self._plan
         while self.step < plan.steps:
-            draw = np.random.default_rng((plan.seed, self.step))  # so that an interruption changes nothing
-            others = plan.replies // 2 if general else 0
-            drawn = [replies[i] for i in draw.choice(len(replies), plan.replies - others)]
-            drawn += [general[i] for i in draw.choice(len(general), others)] if others else []
-            loss, gradient = self._gradient(batches(drawn, plan.anchors, block, ends, draw))
+            generator = np.random.default_rng((plan.seed, self.step))  # so that an interruption changes nothing
+            loss, gradient = self._gradient(draw(self.step, generator))
             gradient, _ = optimizers.clip_grad_norm(gradient, _MOST_NORM)
-            scale = min(1.0, (self.step + 1) / min(_WARM_UP, plan.steps)) * (1 - self.step / plan.steps)
+            scale = plan.scale(self.step)
             for optimizer, rate, names in self._optimizers:
                 optimizer.learning_rate = rate * scale
                 kept = 1 - rate * scale * _WEIGHT_DECAY if isinstance(optimizer, optimizers.Muon) else 1.0
@@ -121,15 +149,16 @@ class Trainer:
                 self.save()
             yield loss
 
-    def _gradient(self, parts: Sequence[Batch]) -> tuple[float, Trained]:
+    def _gradient(self, parts: Sequence[Any]) -> tuple[float, Trained]:
         """Return the loss of several batches and its gradient, with one batch in memory at a time."""
         loss, gradient = 0.0, {name: mx.zeros_like(array) for name, array in self.trained.items()}
         sizes = [cast(float, part.weights.sum().item()) for part in parts]
+        total = sum(sizes) or 1.0  # no token counts
         for part, size in zip(parts, sizes, strict=True):
-            some, slopes = mx.value_and_grad(self._model.loss)(self.trained, part)
-            gradient = {name: array + slopes[name] * (size / sum(sizes)) for name, array in gradient.items()}
+            some, slopes = mx.value_and_grad(self._loss)(self.trained, part)
+            gradient = {name: array + slopes[name] * (size / total) for name, array in gradient.items()}
             mx.eval(gradient, some)
-            loss += cast(float, some.item()) * size / sum(sizes)
+            loss += cast(float, some.item()) * size / total
         return loss, gradient
 
     def save(self) -> None:

@@ -33,15 +33,15 @@ from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, di
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tuning.block_model import BlockModel, Trained
 from mlx_engine.tuning.recorded_replies import UNUSABLE, TargetReply, load, record, rounds
-from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, first_weights, fitting
+from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, draw_replies, first_weights, fitting
 
 _HELD_OUT = 4  # every fourth chat, of the first ones
 _MOST_HELD_OUT = 200  # chats
 _CHOOSING = 2, 8  # of every eight chats, the third one chooses the adapter's strength
 _STRENGTHS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
-_TUNING = TrainingPlan(steps=0, replies=8, anchors=16, rate=1e-3, muon=0.0, rank=32, seed=0)
-_FROM_SCRATCH = TrainingPlan(steps=0, replies=16, anchors=20, rate=3e-3, muon=0.02, rank=0, seed=0)
+_TUNING = TrainingPlan(steps=0, rate=1e-3, muon=0.0, seed=0, rank=32, replies=8, anchors=16)
+_FROM_SCRATCH = TrainingPlan(steps=0, rate=3e-3, muon=0.02, seed=0, replies=16, anchors=20)
 _FREE = 5e9  # bytes of the disk that always stay free
 _SHARES = (0.5, 0.95)  # of progress after the replies, and after the training
 _NO_MEMORY = EngineText.of("no_memory_to_tune", "There isn't enough memory to tune the drafter. Quit other apps, then try again.")
@@ -183,9 +183,9 @@ class _Run:
         _, drafter = self.pair.folders
         assert drafter is not None
         weights = {plain_name(name): array for name, array in read(drafter).items()} if request.whole else {}
-        trainer = Trainer(model, plan, first_weights(model.config, plan, weights), self._state)
-        ends = frozenset(self.pair.tokenizer.eos_token_ids)
-        for loss in trainer.run(own.learned, general.learned, ends):
+        trainer = Trainer(model.loss, plan, first_weights(model.config, plan, weights), self._state)
+        block, ends = model.config.block_size, frozenset(self.pair.tokenizer.eos_token_ids)
+        for loss in trainer.run(lambda _, draw: draw_replies(plan, own.learned, general.learned, block, ends, draw)):
             step = EngineText.of(
                 "tuning_step", "Training, step {step} of {steps}, loss {loss:.2f}", step=trainer.step, steps=steps, loss=loss
             )

@@ -2,15 +2,16 @@
 
     python -m tests.benchmarks.demo_pair [--count 300] [--json]
 
-A reply counts as right only if it equals the expected answer exactly, including the thinking where it was requested. Refusals and
-two hundred questions written by hand are measured too, but are not part of the total.
+A reply counts as right only if it equals the expected answer exactly, including the thinking where it was requested. Refusals, two
+hundred questions written by hand, and questions with tools are measured too, but are not part of the total. An answer from the
+calculator's result counts only if its call was right too.
 """
 
 import argparse
 import json
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -19,11 +20,11 @@ from mlx_engine.hardware import blas
 blas.prepare()  # before MLX is imported
 
 from mlx_engine.contract.events import Finished  # noqa: E402
-from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.engine.comparison import collect  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
-from training.corpus.questions import QUESTION_KINDS, Question, fresh_questions, fresh_refusals, newcomers  # noqa: E402
+from tests.demo_pair.corpus import questions as corpus  # noqa: E402
+from tests.demo_pair.requests import request_of  # noqa: E402
 
 _LONGEST = 900  # tokens; every right answer is shorter
 
@@ -42,15 +43,10 @@ class Kind:
         return self.tokens / self.rounds if self.rounds else 1.0
 
 
-def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
+def ask(engine: Engine, question: corpus.Question) -> tuple[str, tuple[int, int]]:
     """Return the reply including its thinking block, the tokens of its rounds, and the number of rounds."""
-    request = GenerationRequest(
-        messages=tuple(Message(**turn) for turn in question.messages),  # type: ignore[arg-type]
-        thinking=question.thinking,
-        width=engine.pair.info.block_size,  # tokens per round refer to the full block
-        max_tokens=_LONGEST,
-    )
-    events = list(engine.generate(request))
+    request = request_of(question, max_tokens=_LONGEST)
+    events = list(engine.generate(replace(request, width=engine.pair.info.block_size)))  # rounds refer to the full block
     ended = events[-1]
     assert isinstance(ended, Finished), ended
     reply = collect(events, ended)
@@ -71,14 +67,17 @@ def main() -> int:
     for _ in engine.load(target, drafter):
         pass
     kinds: dict[str, Kind] = defaultdict(Kind)
-    for question in (*fresh_questions(asked.count, asked.seed), *fresh_refusals(seed=asked.seed), *newcomers()):
+    seed, right = asked.seed, False
+    fresh = (*corpus.fresh_questions(asked.count, seed), *corpus.fresh_refusals(seed=seed), *corpus.newcomers())
+    for question in (*fresh, *corpus.with_tools(seed=seed), *corpus.tool_questions(seed=seed)):
         text, (tokens, rounds) = ask(engine, question)
-        kind, right = kinds[question.kind], question.check(text)
+        called = question.kind != "calculator" or right
+        kind, right = kinds[question.kind], question.check(text) and called
         kind.asked, kind.right = kind.asked + 1, kind.right + right
         kind.tokens, kind.rounds = kind.tokens + tokens, kind.rounds + rounds
         if asked.wrong and not right:
             print(f"--- {question.kind}: {question.messages[-1]['content']}\n{text}\n--- should be\n{question.expected}\n")
-    answered = [kinds[name] for name in QUESTION_KINDS]  # without refusals and the questions written by hand
+    answered = [kinds[name] for name in corpus.QUESTION_KINDS]
     total = {
         "asked": sum(kind.asked for kind in answered),
         "right": mean(kind.right / kind.asked for kind in answered),

@@ -1,6 +1,6 @@
 """Measure what `slipstream tune` gains on the demo pair.
 
-    python -m tests.benchmarks.tuning DIR unseen [--seed 1] [--steps 380]    # a drafter that never saw code (needs torch)
+    python -m tests.benchmarks.tuning DIR unseen [--seed 1] [--steps 380]    # a drafter that never saw code
     python -m tests.benchmarks.tuning DIR bits [--seed 1]                    # the shipped drafter, for a target in four bits
 
 Every fourth prompt, which tuning holds out, is a question that the demo pair's training text doesn't have either. The target in
@@ -12,6 +12,7 @@ import json
 import random
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from mlx_engine.hardware import blas
@@ -19,6 +20,7 @@ from mlx_engine.hardware import blas
 blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
+from tokenizers import Tokenizer  # noqa: E402
 
 from mlx_engine.cli.main import main as slipstream  # noqa: E402
 from mlx_engine.cli.tune import read_prompts  # noqa: E402
@@ -27,8 +29,10 @@ from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from mlx_engine.tuning.recorded_replies import TargetReply, record, rounds  # noqa: E402
-from training.corpus import styles  # noqa: E402
-from training.corpus.chats import FOLLOWED, KINDS, Chat, follow_up, make  # noqa: E402
+from tests.demo_pair import drafter, text  # noqa: E402
+from tests.demo_pair.__main__ import FULL  # noqa: E402
+from tests.demo_pair.corpus import styles  # noqa: E402
+from tests.demo_pair.corpus.chats import FOLLOWED, KINDS, Chat, follow_up, make  # noqa: E402
 
 UNSEEN = "functions"
 ALL = [kind for kind in KINDS if kind != "spelling"]  # which is only practice
@@ -63,21 +67,10 @@ def write_prompts(file: Path, kinds: list[str], count: int, seed: int) -> Path:
 
 def train_without(kind: str, folder: Path, steps: int) -> None:
     """Train a drafter from scratch, on the demo pair's training text without a kind of question."""
-    import torch
-    from tokenizers import Tokenizer
-
-    from training import data, drafter, target
-    from training.model import Drafter
-    from training.optimizer import Schedule
-
-    torch.set_num_threads(1)
-    torch.manual_seed(1)
     words = Tokenizer.from_file(str(demo_pair()[0] / "tokenizer.json"))
-    texts = data.chats(CHATS, 1), data.tools_chats(TOOLS_CHATS, 1)
-    row, tools = (data.row(words, [chat for chat in chats if not has(chat, kind)]) for chats in texts)
-    folder.mkdir(parents=True, exist_ok=True)
-    new = Drafter(drafter.SHAPE, drafter.LAYERS)
-    drafter.train(row, tools, target.load(demo_pair()[0]), new, folder, Schedule(steps), 1, lambda text: print(text, flush=True))
+    texts = text.chats(CHATS, 1), text.tools_chats(TOOLS_CHATS, 1)
+    row, tools = (text.row(words, [chat for chat in chats if not has(chat, kind)]) for chats in texts)
+    drafter.train(row, tools, replace(FULL, steps=steps), demo_pair()[0], folder, None, lambda line: print(line, flush=True))
 
 
 def in_four_bits(folder: Path) -> Path:
@@ -132,8 +125,8 @@ def main() -> None:
         general.write_text("")
         print(f"tokens per round with the target in full precision: {speed(target, base, prompts, given.seed):.2f}")
         target = in_four_bits(given.folder / "four-bits")
-    drafter = shutil.copytree(base, given.folder / f"{given.experiment}-{given.seed}", dirs_exist_ok=True)
-    options = ["--target", str(target), "--drafter", str(drafter), "--seed", str(given.seed), "--most", "1000"]
+    copy = shutil.copytree(base, given.folder / f"{given.experiment}-{given.seed}", dirs_exist_ok=True)
+    options = ["--target", str(target), "--drafter", str(copy), "--seed", str(given.seed), "--most", "1000"]
     slipstream(["tune", *options, "--prompts", str(prompts), "--general", str(general)])
 
 

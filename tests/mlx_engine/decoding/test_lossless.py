@@ -15,11 +15,11 @@ from mlx_lm.generate import generate_step
 from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.formats import chat_prompt
+from tests.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import Sharpened
-from training.corpus.questions import fresh_questions
 
 WIDTHS = (2, 4, 8, 16)
 CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())

@@ -17,10 +17,10 @@ from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.formats import chat_prompt
+from tests.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix.prefix_pairs import SHORT
-from training.corpus.questions import fresh_questions
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
 PASSES = st.one_of(

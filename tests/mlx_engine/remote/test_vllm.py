@@ -16,10 +16,10 @@ from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
+from tests.demo_pair.corpus.questions import fresh_questions
 from tests.golden.__main__ import HERE as GOLDEN
 from tests.mlx_engine.mcp.running_servers import wait_until
 from tests.mlx_engine.remote.vllm_servers import VllmServer, vllm_server
-from training.corpus.questions import fresh_questions
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from .corpus.template import CHAT_TEMPLATE
+from tests.demo_pair.corpus.template import CHAT_TEMPLATE
 
 VOCAB = 1536
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|MASK|>")

@@ -13,18 +13,18 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
 from mlx_engine.models.library.demo import REFUSAL
-from training.corpus import practice, styles
-from training.corpus.arithmetic import divisors_of
-from training.corpus.chats import KINDS, Chat, follow_up, make, training_chat
-from training.corpus.exchange import draw
-from training.corpus.functions import FUNCTIONS, function_of
-from training.corpus.measures import decimal
-from training.corpus.questions import QUESTION_KINDS, fresh_questions, fresh_refusals, newcomers
-from training.corpus.sequences import FIXED_LISTS
-from training.corpus.split import held_out
-from training.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
+from tests.demo_pair.corpus import practice, styles
+from tests.demo_pair.corpus.arithmetic import divisors_of
+from tests.demo_pair.corpus.chats import KINDS, Chat, follow_up, make, training_chat
+from tests.demo_pair.corpus.exchange import draw
+from tests.demo_pair.corpus.functions import FUNCTIONS, function_of
+from tests.demo_pair.corpus.measures import decimal
+from tests.demo_pair.corpus.questions import QUESTION_KINDS, fresh_questions, fresh_refusals, newcomers
+from tests.demo_pair.corpus.sequences import FIXED_LISTS
+from tests.demo_pair.corpus.split import held_out
+from tests.demo_pair.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
 
-SEED = 1  # the default of `python -m training`
+SEED = 1  # the default of `python -m tests.demo_pair`
 CHATS = 130_000
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,10 +12,11 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.mcp.calculator import calculate
 from mlx_engine.models.library.demo import is_refusal
 from mlx_engine.models.library.pair import demo_pair
+from tests.demo_pair.corpus.questions import Question, tool_questions
+from tests.demo_pair.corpus.template import CHAT_TEMPLATE
+from tests.demo_pair.corpus.tools import CALCULATOR
+from tests.demo_pair.requests import message_of
 from tests.mlx_engine.conftest import loaded
-from training.corpus.questions import Question, tool_questions
-from training.corpus.template import CHAT_TEMPLATE
-from training.corpus.tools import CALCULATOR
 
 TOOLS = (json.dumps(CALCULATOR),)
 
@@ -87,7 +87,7 @@ def result_of(question: Question) -> str:
 def final_value(demo: Engine, question: Question) -> str:
     """The number that the pair answers with, or an empty string."""
     tools = tuple(map(json.dumps, question.tools))
-    messages = [engine_message(message) for message in question.messages]
+    messages = [message_of(message) for message in question.messages]
     (calls, text) = turn(demo, *messages, thinking=question.thinking, tools=tools)
     if calls:
         try:
@@ -100,12 +100,3 @@ def final_value(demo: Engine, question: Question) -> str:
         )
     bold = re.findall(r"\*\*(.+?)\*\*", text)
     return bold[-1] if bold else ""
-
-
-def engine_message(message: dict[str, Any]) -> Message:
-    calls = tuple(
-        ToolCall("call", call["function"]["name"], json.dumps(call["function"]["arguments"]))
-        for call in message.get("tool_calls", ())
-    )
-    thinking = message.get("reasoning_content", "")
-    return Message(message["role"], message["content"], thinking, calls, "call" if message["role"] == "tool" else "")

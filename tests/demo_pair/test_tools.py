@@ -13,14 +13,14 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mlx_engine.models.library.demo import REFUSAL
-from training.corpus.calculations import DENIED, DENIED_REPLY, LONGEST, calculation, in_head
-from training.corpus.chats import LONGEST as LONGEST_CHAT
-from training.corpus.chats import Chat, make, tools_chat
-from training.corpus.exchange import draw
-from training.corpus.questions import tool_questions, with_tools
-from training.corpus.split import held_out
-from training.corpus.template import CHAT_TEMPLATE, parts
-from training.corpus.tools import CALCULATOR, NAME, some_tools
+from tests.demo_pair.corpus.calculations import DENIED, DENIED_REPLY, LONGEST, calculation, in_head
+from tests.demo_pair.corpus.chats import LONGEST as LONGEST_CHAT
+from tests.demo_pair.corpus.chats import Chat, make, tools_chat
+from tests.demo_pair.corpus.exchange import draw
+from tests.demo_pair.corpus.questions import tool_questions, with_tools
+from tests.demo_pair.corpus.split import held_out
+from tests.demo_pair.corpus.template import CHAT_TEMPLATE, parts
+from tests.demo_pair.corpus.tools import CALCULATOR, NAME, some_tools
 
 EMPTY = "<think>\n\n</think>\n\n"
 

@@ -1,0 +1,1 @@
+"""The demo pair: the text that it is trained on, its training, and what it answers."""
