@@ -87,7 +87,7 @@ class LocalServer(QObject):
         pair = self._loader.info
         if not self.url or pair is None or self._loader.running:
             return None
-        from mlx_engine.api_server.openai import model_id
+        from mlx_engine.api_server.served_models import model_id
 
         return Server(self.url, self.key, model_id(pair), pair.context_limit)
 

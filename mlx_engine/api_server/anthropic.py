@@ -2,12 +2,10 @@
 
 import secrets
 
-from mlx_engine.api_server import openai
-from mlx_engine.api_server.exchanges import Chunk
+from mlx_engine.api_server.body import Chunk
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.contract.events import Stats
-
-PREFIX = "/v1/messages"  # of all paths in this dialect
 
 PING: Chunk = {"type": "ping"}
 
@@ -58,4 +56,4 @@ def usage(prompt_tokens: int, cached_tokens: int, tokens: int = 0, thinking_toke
 def figures(stats: Stats, thinking_tokens: int) -> Chunk:
     """Return a reply's usage, and the extensions that OpenAI's dialect also has."""
     counts = usage(stats.prompt_tokens, stats.reused_tokens, stats.tokens, thinking_tokens)
-    return {"usage": counts, "timings": openai.timings(stats), "slipstream": openai.details(stats)}
+    return {"usage": counts, "timings": timings(stats), "slipstream": details(stats)}

@@ -7,46 +7,36 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
-from mlx_engine.api_server import anthropic, openai
+from mlx_engine.api_server import chat_completions, completions, messages, responses
 from mlx_engine.api_server.body import MAX_BYTES, Fields, read_json
 from mlx_engine.api_server.call_cache import CallCache
-from mlx_engine.api_server.chat_completions import ChatExchange, ChatFields
-from mlx_engine.api_server.completions import CompletionExchange
 from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
-from mlx_engine.api_server.messages import MessagesExchange, MessagesFields, count_request
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
 from mlx_engine.api_server.problems import ApiError, ClientGone
-from mlx_engine.api_server.responses import ResponseExchange
-from mlx_engine.api_server.served_models import Models, none_loaded
+from mlx_engine.api_server.served_models import Models, model_list, none_loaded
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.requests import CountTokens, GenerationRequest
 
 log = logging.getLogger(__name__)
 
-_MODELS = "/v1/models"
+DIALECTS = (chat_completions.DIALECT, completions.DIALECT, responses.DIALECT, messages.DIALECT)
 _LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 _LINGER_S = 1.0  # seconds in which the body of a refused request is discarded
 
-Endpoint = Callable[[RequestMeter, Scope, Receive, Send], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Route:
-    """An endpoint, and the fields of its request body, if any."""
-
-    serve: Endpoint
-    fields: type[Fields] | None = None
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
@@ -66,19 +56,20 @@ class Api:
         self._log_content = log_content
         self.metrics = Metrics()
         self._calls = CallCache()
-        self._routes: dict[tuple[str, str], Route] = {
-            ("GET", "/health"): Route(self._health),
-            ("GET", "/api/hello"): Route(self._health),  # requested by Claude Code
-            ("GET", "/metrics"): Route(self._metrics),
-            ("GET", "/openapi.json"): Route(self._openapi),
-            ("GET", _MODELS): Route(self._models),
-            ("POST", "/v1/chat/completions"): self._replies(ChatExchange),
-            ("POST", "/v1/completions"): self._replies(CompletionExchange),
-            ("POST", "/v1/responses"): self._replies(ResponseExchange),
-            ("POST", anthropic.PREFIX): self._replies(MessagesExchange),
-            ("POST", f"{anthropic.PREFIX}/count_tokens"): Route(self._count_tokens, MessagesFields),
-            ("POST", "/tokenize"): Route(self._tokenize, ChatFields),
+        endpoints: dict[tuple[str, str], tuple[Endpoint, type[Fields] | None]] = {
+            ("GET", "/health"): (self._health, None),
+            ("GET", "/api/hello"): (self._health, None),  # requested by Claude Code
+            ("GET", "/metrics"): (self._metrics, None),
+            ("GET", "/openapi.json"): (self._openapi, None),
+            ("GET", "/v1/models"): (self._models, None),
+            **{("POST", each.path): (partial(self._reply, each), each.fields) for each in DIALECTS},
+            ("POST", f"{messages.DIALECT.path}/count_tokens"): (self._count_tokens, messages.MessagesFields),
+            ("POST", "/tokenize"): (self._tokenize, chat_completions.ChatFields),
         }
+        self._fields = {key: fields for key, (_, fields) in endpoints.items()}
+        self._paths = {path for _, path in endpoints}
+        routes = [Route(path, endpoint, methods=[method]) for (method, path), (endpoint, _) in endpoints.items()]
+        self._router = Router([*routes, Route("/v1/models/{name:path}", self._models)], redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. Its content is logged only with `log_content`."""
@@ -86,8 +77,8 @@ class Api:
             return
         shared = self.guard.sharing_headers(scope)
         status, began = 0, time.monotonic()
-        known = any(path == scope["path"] for _, path in self._routes)
-        meter = RequestMeter(self.metrics, scope["path"] if known else "other", _client(scope))
+        meter = RequestMeter(self.metrics, scope["path"] if scope["path"] in self._paths else "other", _client(scope))
+        scope.update({"app": self, "state": {"meter": meter}})
 
         async def noting(message: AsgiMessage) -> None:
             nonlocal status
@@ -101,12 +92,12 @@ class Api:
             self.guard.check(scope)
             if shared and is_preflight(scope):
                 await Response(status_code=204)(scope, receive, noting)
-                return
-            await self._endpoint(scope)(meter, scope, receive, noting)
+            else:
+                await self._router(scope, receive, noting)
         except ClientGone:
             pass
-        except ApiError as error:
-            await _refuse(error, scope, receive, noting)
+        except (ApiError, HTTPException) as error:
+            await _refuse(error if isinstance(error, ApiError) else _no_route(error, scope), scope, receive, noting)
         except asyncio.CancelledError:
             if not status:
                 await _refuse(ApiError(503, "Slipstream is quitting.", code="quitting"), scope, receive, noting)
@@ -125,122 +116,78 @@ class Api:
                 "%s %s %d, %d tokens, %.2f s", scope["method"][:20], ascii(scope["path"][:100])[1:-1], status, meter.tokens, seconds
             )
 
-    def _endpoint(self, scope: Scope) -> Endpoint:
-        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], scope["path"]
-        if path.startswith(f"{_MODELS}/"):
-            path = _MODELS
-        if found := self._routes.get((method, path)):
-            return found.serve
-        if any(path == each for _, each in self._routes):
-            raise ApiError(405, f"This endpoint doesn't support {method[:20]}.", code="method_not_allowed")
-        raise ApiError(404, "This endpoint doesn't exist.", code="unknown_endpoint")
+    async def _health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
 
-    async def _health(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse({"status": "ok"})(scope, receive, send)
+    async def _metrics(self, request: Request) -> Response:
+        return PlainTextResponse(prometheus(self.metrics, self.models.pair), media_type="text/plain; version=0.0.4")
 
-    async def _metrics(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        text = prometheus(self.metrics, self.models.pair)
-        await PlainTextResponse(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
-
-    async def _openapi(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse(self._document)(scope, receive, send)
+    async def _openapi(self, request: Request) -> Response:
+        return JSONResponse(self._document)
 
     @cached_property
     def _document(self) -> Chunk:
-        return document({key: route.fields for key, route in self._routes.items()})
+        return document(self._fields)
 
-    async def _models(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _models(self, request: Request) -> Response:
         pair, others = self.models.pair, await self.models.listed()
         if pair is None and not others:
             raise none_loaded()
-        found = openai.models(pair, others)
-        if name := scope["path"].removeprefix(_MODELS).removeprefix("/"):
+        found = model_list(pair, others)
+        if name := request.path_params.get("name"):
             if (model := next((each for each in found["data"] if each["id"] == name), None)) is None:
                 raise ApiError(404, f"There is no model “{name[:100]}”.", code="model_not_found")
             found = model
-        await JSONResponse(found)(scope, receive, send)
+        return JSONResponse(found)
 
-    async def _count_tokens(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await self._body(scope, receive)
-        request = count_request(body)
-        async with self.models.using(_model(body), None):
-            tokens = await count(self._submitter(meter), request)
-        await JSONResponse({"input_tokens": tokens})(scope, receive, send)
+    async def _count_tokens(self, request: Request) -> Response:
+        fields = messages.MessagesFields.parse(await self._body(request))
+        counted = fields.counted()
+        async with self.models.using(fields.model):
+            return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
 
-    async def _tokenize(self, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await self._body(scope, receive)
-        async with self.models.using(_model(body), None) as pair:
-            (request, *_) = ChatExchange(pair, body).requests
-            tokens = await count(self._submitter(meter), CountTokens(request.messages, request.thinking, tools=request.tools))
-            await JSONResponse({"count": tokens, "max_model_len": pair.context_limit})(scope, receive, send)
+    async def _tokenize(self, request: Request) -> Response:
+        exchange = chat_completions.ChatExchange(await self._body(request))
+        async with self.models.using(exchange.fields.model) as pair:
+            (chat, *_) = exchange.begin(pair)
+            counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
+            tokens = await count(self._submit_for(request), counted)
+            return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})
 
-    def _replies(self, dialect: Dialect) -> Route:
-        async def endpoint(meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-            body = await self._body(scope, receive)
-            await until_gone(receive, self._answer(dialect, body, meter, scope, receive, send))
+    async def _reply(self, dialect: Dialect, request: Request) -> Response:
+        exchange, submit = dialect.decode(await self._body(request)), self._submit_for(request)
+        if not exchange.fields.stream:
+            return JSONResponse(await until_gone(request.receive, whole(self.models, submit, exchange)))
+        events = streamed(self.models, submit, exchange)
+        return EventStream(await until_gone(request.receive, anext(events)), events)
 
-        return Route(endpoint, dialect.fields)
-
-    def _submitter(self, meter: RequestMeter, limiting: Callable[[Deliver], Deliver] = lambda deliver: deliver) -> Submit:
-        """Return the way of one HTTP request to the engine: calls are restored and kept, and replies counted and limited."""
-
-        def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:
-            if isinstance(request, GenerationRequest):
-                deliver = meter.counting(limiting(deliver))
-            return self.models.submit(self._calls.restored(request), self._calls.keeping(deliver))
-
-        return submit
-
-    async def _body(self, scope: Scope, receive: Receive) -> Any:
-        body = await read_json(scope, receive)
+    async def _body(self, request: Request) -> Any:
+        body = await read_json(request.scope, request.receive)
         if self._log_content:
-            log.info("%s %s", scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
+            log.info("%s %s", request.scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
         return body
 
-    async def _answer(self, dialect: Dialect, body: Any, meter: RequestMeter, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request once its model is loaded."""
-        stream = EventStream(send)
-        streams = isinstance(body, dict) and body.get("stream") is True
+    def _submit_for(self, http: Request) -> Submit:
+        """Return the way of an HTTP request to the engine: calls are restored and kept, and replies are counted."""
+        meter: RequestMeter = http.state.meter
 
-        async def keep_alive(progress: str) -> None:
-            began = stream.started
-            await stream.comment(progress)
-            if dialect is MessagesExchange:  # some of its clients ignore comments
-                start = anthropic.message_start(anthropic.message(_model(body) or openai.ALIAS))
-                await stream.send([anthropic.PING if began else start])
+        def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:
+            counted = meter.counting(deliver) if isinstance(request, GenerationRequest) else deliver
+            return self.models.submit(self._calls.restored(request), self._calls.keeping(counted))
 
-        try:
-            async with self.models.using(_model(body), keep_alive if streams else None) as pair:
-                exchange = dialect(pair, body)
-                submit = self._submitter(meter)
-                if isinstance(exchange, MessagesExchange):
-                    exchange.began = stream.started
-                elif isinstance(exchange, ChatExchange | ResponseExchange):
-                    submit = self._submitter(meter, exchange.tools.limiting)
-                if exchange.streams:
-                    await streamed(submit, exchange, stream)
-                else:
-                    await JSONResponse(await whole(submit, exchange))(scope, receive, send)
-        except ApiError as error:
-            if error.code == "bad_schema":
-                fields = dialect.fields.schema_field, "tools"
-                given = [name for name in fields if body.get(name.partition(".")[0])]
-                error.param = given[0] if len(given) == 1 else None
-            if not stream.started:
-                raise
-            await stream.send([_error_body(error, scope)], last=True)
-
-
-def _model(body: Any) -> str | None:
-    """Return the model that a request names, or None. Other values are refused later."""
-    name = body.get("model") if isinstance(body, dict) else None
-    return name if isinstance(name, str) else None
+        return submit
 
 
 def _client(scope: Scope) -> str:
     """Return the name of the program in the User-Agent header, or ""."""
     agent = dict(scope["headers"]).get(b"user-agent", b"").decode("latin-1")
     return "".join(letter for letter in agent.split("/")[0].split(" ")[0][:40] if letter.isascii() and letter.isprintable())
+
+
+def _no_route(error: HTTPException, scope: Scope) -> ApiError:
+    if error.status_code == 405:
+        return ApiError(405, f"This endpoint doesn't support {scope['method'][:20]}.", code="method_not_allowed")
+    return ApiError(404, "This endpoint doesn't exist.", code="unknown_endpoint")
 
 
 async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
@@ -259,7 +206,8 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
             message = {"type": "http.response.body"}
         await send(message)
 
-    await JSONResponse(_error_body(error, scope), error.status, headers)(scope, receive, lingering)
+    dialect = next((each for each in DIALECTS if scope["path"].startswith(each.path)), DIALECTS[0])
+    await JSONResponse(dialect.error(error), error.status, headers)(scope, receive, lingering)
 
 
 async def _discard_body(receive: Receive) -> None:
@@ -272,8 +220,3 @@ async def _discard_body(receive: Receive) -> None:
         async with asyncio.timeout(_LINGER_S):
             while left > 0 and (message := await receive()).get("more_body", False):
                 left -= len(message["body"])
-
-
-def _error_body(error: ApiError, scope: Scope) -> Chunk:
-    dialect = anthropic if scope["path"].startswith(anthropic.PREFIX) else openai
-    return dialect.error_body(error)

@@ -17,6 +17,8 @@ from mlx_engine.contract import exact_json
 
 log = logging.getLogger(__name__)
 
+Chunk = dict[str, Any]
+
 MAX_BYTES = 16 << 20
 MAX_DEPTH = 64  # nested lists and objects
 MAX_VALUES = 50_000  # in all lists and objects
@@ -92,6 +94,12 @@ class Fields(BaseModel):
                     yield inner_path
                 elif inner_path in cls.nested:
                     yield from cls._ignored(inner, inner_path)
+
+    @property
+    def schema_param(self) -> str | None:
+        """The field that an error in a schema is about, or None if there are several."""
+        given = [path for path in (self.schema_field, "tools") if _at(self.model_dump(include={_head(path)}), path)]
+        return given[0] if len(given) == 1 else None
 
     @classmethod
     def own_name(cls, name: str) -> str:

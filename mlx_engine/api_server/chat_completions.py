@@ -10,9 +10,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import openai, openai_tools
-from mlx_engine.api_server.exchanges import Chunk, CountedReply
+from mlx_engine.api_server.body import Chunk
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.reply_figures import details, timings
+from mlx_engine.api_server.sampling_fields import Effort, TokenLimit, effort_of
+from mlx_engine.api_server.served_models import model_id
+from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
@@ -55,8 +60,8 @@ class ChatFields(openai.GenerationFields):
     messages: list[ChatMessage] = Field(
         min_length=1, description="any roles; text only; `reasoning_content`, `tool_calls`, and `tool_call_id`"
     )
-    max_completion_tokens: openai.TokenLimit | None = Field(None, description="takes precedence over `max_tokens`")
-    reasoning_effort: openai.Effort | None = Field(
+    max_completion_tokens: TokenLimit | None = Field(None, description="takes precedence over `max_tokens`")
+    reasoning_effort: Effort | None = Field(
         None, description="turns thinking on, except for `none`; the level is used if the chat template supports it"
     )
     reasoning_budget: Literal[-1, 0] | None = Field(None, description="0 turns thinking off")
@@ -97,54 +102,55 @@ class ChatFields(openai.GenerationFields):
     }
 
 
-class ChatExchange:
+class ChatExchange(Exchange):
     """A request for chat completions, and its replies."""
 
-    fields = ChatFields
+    fields: ChatFields
 
-    def __init__(self, pair: PairInfo, body: Any) -> None:
-        fields = ChatFields.parse(body)
-        effort = fields.reasoning_effort
-        asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None
+    def __init__(self, body: Any) -> None:
+        fields = self.fields = ChatFields.parse(body)
         self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
         first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
         messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
         started = messages.pop() if fields.continue_final_message else Message("assistant", "")
         if started.role != "assistant" or started.calls:
             raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
-        request = replace(
-            fields.request(pair, fields.max_completion_tokens or fields.max_tokens),
-            messages=openai_tools.with_a_user(messages),
-            continue_from=started.content,
-            continue_thinking=started.thinking,
-            thinking=asked and effort != "none" and fields.reasoning_budget != 0,
-            effort=openai.effort_of(effort),
-            tools=self.tools.declared,
-            one_call=fields.parallel_tool_calls is False,
-            tool_choice=self.tools.choice,
-            schema=openai_tools.schema_of(fields.response_format, fields.schema_field),
-            logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
-        )
         if fields.top_logprobs and not fields.logprobs:
             raise ApiError(400, "“top_logprobs” needs “logprobs”. Set “logprobs” to true.", "top_logprobs", "invalid_value")
-        self.requests: Sequence[GenerationRequest] = openai.repeated(request, fields.n or 1)
-        self.streams = bool(fields.stream)
+        self._messages, self._started = openai_tools.with_a_user(messages), started
+        self._schema = openai_tools.schema_of(fields.response_format, fields.schema_field)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
-        self._with_progress = bool(fields.return_progress)
         self._opened: set[int] = set()  # replies whose role was sent
         self._called = Counter[int]()  # calls by reply
         self._stats: list[Stats] = []
         self._thinking_tokens = 0
         self._began = time.monotonic()
-        self._head = {
-            "id": f"chatcmpl-{secrets.token_hex(12)}",
-            "created": int(time.time()),
-            "model": openai.model_id(pair),
-            "system_fingerprint": openai.fingerprint(),
-        }
+        self._head: Chunk = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
 
-    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
-        if isinstance(event, PrefillProgress) and self._with_progress:
+    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+        self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
+        fields, effort = self.fields, self.fields.reasoning_effort
+        asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None
+        request = replace(
+            fields.request(pair, fields.max_completion_tokens or fields.max_tokens),
+            messages=self._messages,
+            continue_from=self._started.content,
+            continue_thinking=self._started.thinking,
+            thinking=asked and effort != "none" and fields.reasoning_budget != 0,
+            effort=effort_of(effort),
+            tools=self.tools.declared,
+            one_call=fields.parallel_tool_calls is False,
+            tool_choice=self.tools.choice,
+            schema=self._schema,
+            logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
+        )
+        return openai.repeated(request, fields.n or 1)
+
+    def limiting(self, deliver: Deliver) -> Deliver:
+        return self.tools.limiting(deliver)
+
+    def encode(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, PrefillProgress) and self.fields.return_progress:
             progress = {"total": event.total, "cache": event.reused, "processed": event.done}
             yield self._chunk(index, {}) | {"prompt_progress": progress | {"time_ms": self._elapsed_ms()}}
         elif isinstance(event, Commit):
@@ -159,7 +165,7 @@ class ChatExchange:
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
             chunk = self._chunk(index, {}, openai.finish_reason(event.reason))
-            yield chunk | {"timings": openai.timings(event.stats), "slipstream": openai.details(event.stats)}
+            yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
         yield self._chunk(index, {})
@@ -178,7 +184,7 @@ class ChatExchange:
             {
                 "index": index,
                 "message": self._shown_message(reply),
-                "logprobs": of_chat(reply.logprobs("answer")) if self.requests[index].logprobs is not None else None,
+                "logprobs": of_chat(reply.logprobs("answer")) if self.fields.logprobs else None,
                 "finish_reason": openai.finish_reason(reply.reason),
             }
             for index, reply in enumerate(replies)
@@ -187,8 +193,8 @@ class ChatExchange:
             "object": "chat.completion",
             "choices": choices,
             "usage": openai.usage(stats, 1, sum(reply.thinking_tokens for reply in replies)),
-            "timings": openai.timings(stats[0]),
-            "slipstream": openai.details(stats[0]),
+            "timings": timings(stats[0]),
+            "slipstream": details(stats[0]),
         }
 
     def _shown_message(self, reply: CountedReply) -> Chunk:
@@ -230,3 +236,6 @@ def _past_call(call: dict[str, Any]) -> ToolCall:
     inner = inner if isinstance(inner, dict) else {}
     tool = openai_tools.ClientTool(str(inner.get("name", "")), custom=custom)
     return openai_tools.past_call(call.get("id"), tool, inner.get("input" if custom else "arguments"))
+
+
+DIALECT = Dialect("/v1/chat/completions", ChatFields, ChatExchange, openai.error_body)

@@ -9,9 +9,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from mlx_engine.api_server import openai
-from mlx_engine.api_server.exchanges import Chunk, CountedReply
+from mlx_engine.api_server.body import Chunk
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import CompletionLogprobs
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.reply_figures import details, timings
+from mlx_engine.api_server.sampling_fields import TokenLimit
+from mlx_engine.api_server.served_models import model_id
 from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PositionLogprobs, Stats
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest
@@ -31,7 +35,7 @@ def _is_prompt(value: Any) -> Any:
 
 class CompletionFields(openai.GenerationFields):
     prompt: Annotated[Any, AfterValidator(_is_prompt)] = Field(description="a string or token IDs, or a list of either")
-    max_tokens: openai.TokenLimit | None = Field(None, description=f"completions: {_MAX_TOKENS} if missing")
+    max_tokens: TokenLimit | None = Field(None, description=f"completions: {_MAX_TOKENS} if missing")
     logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS, description="completions: number of most likely tokens")
 
     refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.GenerationFields.refused | {
@@ -42,54 +46,50 @@ class CompletionFields(openai.GenerationFields):
     }
 
 
-class CompletionExchange:
+class CompletionExchange(Exchange):
     """A request for completions of prompts, and its replies."""
 
-    fields = CompletionFields
+    fields: CompletionFields
 
-    def __init__(self, pair: PairInfo, body: Any) -> None:
-        fields = CompletionFields.parse(body)
+    def __init__(self, body: Any) -> None:
+        fields = self.fields = CompletionFields.parse(body)
         given = fields.prompt
-        prompts = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
-        count = fields.n or 1
-        if len(prompts) * count > openai.MAX_REPLIES:
+        self._prompts = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
+        replies = len(self._prompts) * (fields.n or 1)
+        if replies > openai.MAX_REPLIES:
             raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested together.", "prompt", "invalid_value")
-        options = replace(fields.request(pair, fields.max_tokens or _MAX_TOKENS), logprobs=fields.logprobs)
-        self.requests: Sequence[GenerationRequest] = [
-            request
-            for prompt in prompts
-            for request in openai.repeated(
-                replace(options, prompt_text=prompt) if isinstance(prompt, str) else replace(options, prompt_tokens=tuple(prompt)),
-                count,
-            )
-        ]
-        self.streams = bool(fields.stream)
-        self._prompts = len(prompts)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._stats: list[Stats] = []
-        self._logprobs = [CompletionLogprobs() for _ in self.requests]
-        self._head = {
-            "id": f"cmpl-{secrets.token_hex(12)}",
-            "object": "text_completion",
-            "created": int(time.time()),
-            "model": openai.model_id(pair),
-            "system_fingerprint": openai.fingerprint(),
-        }
+        self._logprobs = [CompletionLogprobs() for _ in range(replies)]
+        self._head: Chunk = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time())}
 
-    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+        self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
+        fields = self.fields
+        options = replace(fields.request(pair, fields.max_tokens or _MAX_TOKENS), logprobs=fields.logprobs)
+        return [
+            request
+            for prompt in self._prompts
+            for request in openai.repeated(
+                replace(options, prompt_text=prompt) if isinstance(prompt, str) else replace(options, prompt_tokens=tuple(prompt)),
+                fields.n or 1,
+            )
+        ]
+
+    def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         if isinstance(event, Commit) and (event.text or event.logprobs):
             yield self._chunk(index, event.text, logprobs=event.logprobs)
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
             chunk = self._chunk(index, "", openai.finish_reason(event.reason))
-            yield chunk | {"timings": openai.timings(event.stats), "slipstream": openai.details(event.stats)}
+            yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
         yield self._chunk(index, "")
 
     def end(self) -> Iterable[str | Chunk]:
         if self._with_usage:
-            yield self._head | {"choices": [], "usage": openai.usage(self._stats, self._prompts)}
+            yield self._head | {"choices": [], "usage": openai.usage(self._stats, len(self._prompts))}
         yield "[DONE]"
 
     def failed(self, error: ApiError) -> Iterable[Chunk]:
@@ -108,9 +108,9 @@ class CompletionExchange:
         ]
         return self._head | {
             "choices": choices,
-            "usage": openai.usage(stats, self._prompts),
-            "timings": openai.timings(stats[0]),
-            "slipstream": openai.details(stats[0]),
+            "usage": openai.usage(stats, len(self._prompts)),
+            "timings": timings(stats[0]),
+            "slipstream": details(stats[0]),
         }
 
     def _chunk(self, index: int, text: str, reason: str | None = None, logprobs: Sequence[PositionLogprobs] = ()) -> Chunk:
@@ -123,3 +123,6 @@ class CompletionExchange:
     def _choice(self, index: int, text: str, reason: str | None, logprobs: Sequence[PositionLogprobs]) -> Chunk:
         found = self._logprobs[index].of(logprobs) if logprobs else None
         return {"index": index, "text": text, "logprobs": found, "finish_reason": reason}
+
+
+DIALECT = Dialect("/v1/completions", CompletionFields, CompletionExchange, openai.error_body)

@@ -1,18 +1,20 @@
-"""Replies for asyncio, and their delivery as JSON or as server-sent events."""
+"""Requests and replies in an API's dialect, and their delivery as JSON or as server-sent events."""
 
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from starlette.types import Message as AsgiMessage
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Send
 
-from mlx_engine.api_server.body import Fields
+from mlx_engine.api_server.body import Chunk
 from mlx_engine.api_server.problems import ApiError, ClientGone
+from mlx_engine.api_server.sampling_fields import SamplingFields
+from mlx_engine.api_server.served_models import Models
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
@@ -34,22 +36,40 @@ from mlx_engine.engine.host import BATCH_S
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
 _NEVER = 3600.0
 
-Chunk = dict[str, Any]
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
+T = TypeVar("T")
 
 
 class Exchange(Protocol):
     """A request and its replies in an API's dialect.
 
     Chunks become server-sent events. A chunk's `type`, if any, is the name of its event.
+
+    Attributes:
+        fields: the request.
     """
 
-    requests: Sequence[GenerationRequest]
-    streams: bool
+    fields: SamplingFields
 
-    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+        """Return the engine's requests, once the pair is known.
+
+        Raises:
+            ApiError: the pair can't do what is requested.
+        """
+        ...
+
+    def limiting(self, deliver: Deliver) -> Deliver:
+        """Return a `deliver` for replies in which calls of tools that aren't allowed become text."""
+        return deliver
+
+    def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         """Return the chunks for an event of reply `index`."""
         ...
+
+    def waiting(self) -> Iterable[Chunk]:
+        """Return chunks that keep the connection alive until `begin`, besides comments."""
+        return ()
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
         """Return chunks that keep the connection alive."""
@@ -68,21 +88,21 @@ class Exchange(Protocol):
         ...
 
 
-class Dialect(Protocol):
-    """The class of an exchange."""
+@dataclass(frozen=True)
+class Dialect:
+    """How an endpoint reads requests for replies, and how it writes replies and errors.
 
-    @property
-    def fields(self) -> type[Fields]:
-        """The fields of a request."""
-        ...
+    Attributes:
+        path: path of the endpoint. Errors at all paths that begin with it have the dialect's form.
+        fields: the fields of a request.
+        decode: checks a request; raises an `ApiError` if a field is invalid or not supported.
+        error: returns the body of an error.
+    """
 
-    def __call__(self, pair: PairInfo, body: Any) -> Exchange:
-        """Check a request for a pair.
-
-        Raises:
-            ApiError: a field is invalid or not supported.
-        """
-        ...
+    path: str
+    fields: type[SamplingFields]
+    decode: Callable[[Any], Exchange]
+    error: Callable[[ApiError], Chunk]
 
 
 @dataclass(frozen=True)
@@ -140,7 +160,10 @@ class _Inbox:
 
 
 async def batches(
-    submit: Submit, request: GenerationRequest | CountTokens, quiet_s: float = _NEVER
+    submit: Submit,
+    request: GenerationRequest | CountTokens,
+    limiting: Callable[[Deliver], Deliver] = lambda deliver: deliver,
+    quiet_s: float = _NEVER,
 ) -> AsyncGenerator[list[Event], None]:
     """Yield the events of a reply, or of counting tokens, in batches.
 
@@ -150,7 +173,7 @@ async def batches(
         ApiError: the reply failed.
     """
     inbox = _Inbox()
-    run = submit(request, inbox.put)
+    run = submit(request, limiting(inbox.put))
     try:
         while True:
             batch = await inbox.batch(quiet_s)
@@ -179,11 +202,11 @@ def _error_of(event: Event | None) -> ApiError | None:
     return ApiError.because(UserError.of(event)) if isinstance(event, Failed) else None
 
 
-async def complete(submit: Submit, request: GenerationRequest) -> CountedReply:
+async def complete(submit: Submit, request: GenerationRequest, limiting: Callable[[Deliver], Deliver]) -> CountedReply:
     """Return a whole reply."""
     texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
     parts: list[Commit | ToolCall] = []
-    async with aclosing(batches(submit, request)) as events:
+    async with aclosing(batches(submit, request, limiting)) as events:
         async for batch in events:
             for event in batch:
                 if isinstance(event, Commit | ToolCall):
@@ -208,82 +231,96 @@ async def count(submit: Submit, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-class EventStream:
-    """Server-sent events for a client.
+async def whole(models: Models, submit: Submit, exchange: Exchange) -> Chunk:
+    """Return the body for all replies to a request, once its model is loaded."""
+    async with models.using(exchange.fields.model) as pair:
+        with _naming_schema(exchange.fields):
+            requests = exchange.begin(pair)
+            return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
 
-    Attributes:
-        started: whether the headers were sent, which happens before the first event.
+
+async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
+    """Yield the replies to a request as server-sent events, one after the other, once its model is loaded.
+
+    The first text, which may be empty, comes when the engine has accepted the first request, or after `QUIET_S`.
+
+    Raises:
+        ApiError: a reply failed before the first text. Later errors are events.
     """
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.started = False
-
-    async def send(self, chunks: Iterable[str | Chunk], last: bool = False) -> None:
-        await self._write("".join(map(_server_sent, chunks)), last)
-
-    async def comment(self, text: str) -> None:
-        """Send a line that clients ignore."""
-        await self._write(f": {text}\n\n", last=False)
-
-    async def _write(self, text: str, last: bool) -> None:
-        if not self.started:
-            self.started = True
-            await self._send(_START)
-        await self._send({"type": "http.response.body", "body": text.encode(), "more_body": not last})
-
-
-async def whole(submit: Submit, exchange: Exchange) -> Chunk:
-    """Return the body for all replies to a request."""
-    return exchange.whole([await complete(submit, request) for request in exchange.requests])
-
-
-async def streamed(submit: Submit, exchange: Exchange, stream: EventStream) -> None:
-    """Send the replies to a request, one after the other.
-
-    Headers are sent when the engine has accepted the first request, or after `QUIET_S`. An earlier error has its own status.
-    """
-    now = asyncio.get_running_loop().time
-    sent_at = now()
+    now, began = asyncio.get_running_loop().time, False
     try:
-        for index, request in enumerate(exchange.requests):
-            async with aclosing(batches(submit, request, QUIET_S)) as events:
-                async for batch in events:
-                    chunks = [chunk for event in batch for chunk in exchange.chunks(index, event)]
-                    if not chunks and (not batch or now() - sent_at >= QUIET_S):
-                        chunks = list(exchange.sign_of_life(index))
-                    elif not (stream.started or any(map(_is_progress, batch))):
-                        continue
-                    if chunks or not stream.started:
-                        await stream.send(chunks)
-                        sent_at = now()
-        await stream.send(exchange.end(), last=True)
+        async with models.entering(exchange.fields.model) as entry:
+            while not (await asyncio.wait({entry}, timeout=QUIET_S))[0]:
+                began = True
+                yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
+            sent_at = now()
+            with _naming_schema(exchange.fields):
+                for index, request in enumerate(exchange.begin(entry.result())):
+                    async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
+                        async for batch in events:
+                            chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
+                            if not chunks and (not batch or now() - sent_at >= QUIET_S):
+                                chunks = list(exchange.sign_of_life(index))
+                            elif not (began or any(map(_is_progress, batch))):
+                                continue
+                            if chunks or not began:
+                                began, sent_at = True, now()
+                                yield _server_sent(chunks)
+            yield _server_sent(exchange.end())
     except ApiError as error:
-        if not stream.started:
+        if not began:
             raise
-        await stream.send(exchange.failed(error), last=True)
+        yield _server_sent(exchange.failed(error))
+
+
+@contextmanager
+def _naming_schema(fields: SamplingFields) -> Iterator[None]:
+    """Name the field of an error in a schema."""
+    try:
+        yield
+    except ApiError as error:
+        if error.code == "bad_schema":
+            error.param = fields.schema_param
+        raise
 
 
 def _is_progress(event: Event) -> bool:
     return isinstance(event, PrefillProgress | Round | Commit | Finished)
 
 
-_START: AsgiMessage = {
-    "type": "http.response.start",
-    "status": 200,
-    "headers": [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")],
-}
+def _server_sent(chunks: Iterable[str | Chunk]) -> str:
+    return "".join(map(_event, chunks))
 
 
-def _server_sent(chunk: str | Chunk) -> str:
+def _event(chunk: str | Chunk) -> str:
     if isinstance(chunk, str):
         return f"data: {chunk}\n\n"
     name = f"event: {chunk['type']}\n" if "type" in chunk else ""
     return f"{name}data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
-async def until_gone(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Run `work`, and cancel it if the client closes the connection.
+class EventStream(StreamingResponse):
+    """A response with server-sent events, which ends them if the client closes the connection."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, first: str, rest: AsyncGenerator[str]) -> None:
+        self._rest = rest
+        super().__init__(_chained(first, rest), headers={"cache-control": "no-cache"})
+
+    async def stream_response(self, send: Send) -> None:
+        async with aclosing(self._rest):
+            await super().stream_response(send)
+
+
+async def _chained(first: str, rest: AsyncGenerator[str]) -> AsyncGenerator[str]:
+    yield first
+    async for text in rest:
+        yield text
+
+
+async def until_gone(receive: Receive, work: Awaitable[T]) -> T:
+    """Return what `work` returns, and cancel it if the client closes the connection.
 
     Raises:
         ClientGone: the client closed the connection.
@@ -293,13 +330,13 @@ async def until_gone(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(gone())]
+    result, watch = asyncio.ensure_future(work), asyncio.ensure_future(gone())
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if not tasks[0].done():
+        await asyncio.wait((result, watch), return_when=asyncio.FIRST_COMPLETED)
+        if not result.done():
             raise ClientGone
-        tasks[0].result()
+        return result.result()
     finally:
-        for task in tasks:
+        for task in (result, watch):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(result, watch, return_exceptions=True)

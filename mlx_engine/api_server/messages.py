@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.api_server import anthropic, openai, openai_tools
-from mlx_engine.api_server.body import log_ignored
-from mlx_engine.api_server.exchanges import Chunk, CountedReply
+from mlx_engine.api_server import anthropic, openai_tools
+from mlx_engine.api_server.body import Chunk, log_ignored
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.messages_history import (
     BLOCK,
     AnthropicMessage,
@@ -23,6 +23,8 @@ from mlx_engine.api_server.messages_history import (
     unknown_types,
 )
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.sampling_fields import Effort, SamplingFields, Stops, TokenLimit, effort_of
+from mlx_engine.api_server.served_models import ALIAS, model_id
 from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 
@@ -50,13 +52,13 @@ class ToolChoice(BaseModel):
 
 class OutputConfig(BaseModel):
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-    effort: openai.Effort | None = None
+    effort: Effort | None = None
     format: Any = None
 
 
-class MessagesFields(openai.SamplingFields):
+class MessagesFields(SamplingFields):
     messages: list[AnthropicMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
-    max_tokens: openai.TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
+    max_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     system: Blocks = Field([], description="text, or text blocks")
     tools: list[AnthropicTool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
     tool_choice: ToolChoice | None = Field(None, description="messages: an object, with `disable_parallel_tool_use`")
@@ -64,7 +66,7 @@ class MessagesFields(openai.SamplingFields):
     output_config: OutputConfig | None = Field(
         None, description="`effort`, if the chat template supports it; `format`, as `response_format`"
     )
-    stop_sequences: openai.Stops | None = Field(None, description="takes precedence over `stop`")
+    stop_sequences: Stops | None = Field(None, description="takes precedence over `stop`")
 
     nested: ClassVar[dict[str, str]] = {
         "messages": "role content",
@@ -80,7 +82,7 @@ class MessagesFields(openai.SamplingFields):
         "output_config.format.json_schema": "type name strict schema",
     }
     schema_field = "output_config.format"
-    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = SamplingFields.refused | {
         "mcp_servers": ([],),
         "n": (1,),
         "logprobs": (False,),
@@ -117,34 +119,33 @@ class MessagesFields(openai.SamplingFields):
         wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
         return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",), wanted)
 
+    def counted(self) -> CountTokens:
+        """Return the engine's request to count the tokens of the chat."""
+        return CountTokens(self.chat(), self.thinks, tools=self.offered().declared)
+
     @property
     def thinks(self) -> bool:
         return self.thinking is not None and self.thinking.type != "disabled"
 
 
-def count_request(body: Any) -> CountTokens:
-    """Return the engine's request to count the tokens of a chat.
+class MessagesExchange(Exchange):
+    """A request for a message, and the reply."""
 
-    Raises:
-        ApiError: a field is invalid.
-    """
-    fields = MessagesFields.parse(body)
-    return CountTokens(fields.chat(), fields.thinks, tools=fields.offered().declared)
+    fields: MessagesFields
 
+    def __init__(self, body: Any) -> None:
+        fields = self.fields = MessagesFields.parse(body)
+        self._tools, self._messages = fields.offered(), fields.chat()
+        self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
+        self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
+        self._began = False  # whether the stream's first event was sent
+        self._thinking_tokens = 0
+        self._head = anthropic.message(fields.model or ALIAS)
 
-class MessagesExchange:
-    """A request for a message, and the reply.
-
-    Attributes:
-        began: whether the stream's first event was sent.
-    """
-
-    fields = MessagesFields
-
-    def __init__(self, pair: PairInfo, body: Any) -> None:
-        fields = MessagesFields.parse(body)
+    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+        self._head["model"] = model_id(pair)
+        fields, messages = self.fields, self._messages
         choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()
-        tools, messages = fields.offered(), fields.chat()
         last = messages[-1] if messages and fields.messages[-1].role == "assistant" else None
         prefill = last.content if last and last.role == "assistant" and not last.calls else ""
         request = replace(
@@ -153,42 +154,40 @@ class MessagesExchange:
             continue_from=prefill,
             continue_thinking=last.thinking if last and prefill else "",
             thinking=fields.thinks,
-            effort=openai.effort_of(output.effort),
+            effort=effort_of(output.effort),
             stop=tuple(fields.stop_sequences or fields.stop or ()),
-            tools=tools.declared,
+            tools=self._tools.declared,
             one_call=bool(choice.disable_parallel_tool_use),
-            tool_choice=tools.choice,
-            schema=openai_tools.schema_of(output.format, fields.schema_field),
+            tool_choice=self._tools.choice,
+            schema=self._schema,
         )
-        self.requests: Sequence[GenerationRequest] = [request]
-        self.streams = bool(fields.stream)
-        self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
-        self.began = False
-        self._thinking_tokens = 0
-        self._head = anthropic.message(openai.model_id(pair))
+        return [request]
 
-    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
-        if isinstance(event, PrefillProgress) and not self.began:
-            self.began = True
+    def encode(self, index: int, event: Event) -> Iterable[Chunk]:
+        if isinstance(event, PrefillProgress) and not self._began:
+            self._began = True
             yield anthropic.message_start(self._head, event.total, event.reused)
         elif isinstance(event, Commit):
-            kind = "text" if event.channel == "answer" else "thinking"
+            kind = _kind(event)
             self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
             if event.text:
                 if kind != self._block:
-                    yield from self._open({"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})})
+                    yield from self._open({"type": kind, kind: ""} | ({"signature": ""} if kind == "thinking" else {}))
                 yield self._delta({"type": f"{kind}_delta", kind: event.text})
         elif isinstance(event, ToolCall):
-            yield from self._open({"type": "tool_use", "id": event.id, "name": event.name, "input": {}})
+            yield from self._open(_call_block(event))
             yield self._delta({"type": "input_json_delta", "partial_json": event.arguments})
         elif isinstance(event, Finished):
             yield from self._close()
-            reason = _reason(_STOP_REASONS.get(event.reason), event.stop_string)
-            yield {"type": "message_delta", "delta": reason, **anthropic.figures(event.stats, self._thinking_tokens)}
+            delta = _ending(event.reason, event.stop_string)
+            yield {"type": "message_delta", "delta": delta, **anthropic.figures(event.stats, self._thinking_tokens)}
+
+    def waiting(self) -> Iterable[Chunk]:
+        return self.sign_of_life(0)  # some clients ignore comments
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
-        yield anthropic.PING if self.began else anthropic.message_start(self._head)
-        self.began = True
+        yield anthropic.PING if self._began else anthropic.message_start(self._head)
+        self._began = True
 
     def end(self) -> Iterable[str | Chunk]:
         yield {"type": "message_stop"}
@@ -198,18 +197,16 @@ class MessagesExchange:
 
     def whole(self, replies: Sequence[CountedReply]) -> Chunk:
         [reply] = replies
-        blocks, end = list[Chunk](), Chunk()
-        finished = Finished(reply.reason, reply.stats, reply.stop_string)
-        for chunk in chain.from_iterable(self.chunks(0, event) for event in (*reply.parts, finished)):
-            match chunk:
-                case {"content_block": block}:
-                    blocks.append(block)
-                case {"delta": {"type": "input_json_delta", "partial_json": text}}:
-                    blocks[-1]["input"] = json.loads(text)
-                case {"type": "content_block_delta", "delta": added}:
-                    blocks[-1] |= {name: blocks[-1][name] + text for name, text in added.items() if name != "type"}
-                case {"type": "message_delta", "delta": reason, **figures}:
-                    end = reason | figures
+        blocks = list[Chunk]()
+        for part in reply.parts:
+            if isinstance(part, ToolCall):
+                blocks.append(_call_block(part) | {"input": json.loads(part.arguments)})
+            elif part.text:
+                kind = _kind(part)
+                if not blocks or blocks[-1]["type"] != kind:
+                    blocks.append({"type": kind, kind: ""} | ({"signature": _SIGNATURE} if kind == "thinking" else {}))
+                blocks[-1][kind] += part.text
+        end = _ending(reply.reason, reply.stop_string) | anthropic.figures(reply.stats, reply.thinking_tokens)
         return self._head | {"content": blocks} | end
 
     def _open(self, block: Chunk) -> Iterable[Chunk]:
@@ -229,5 +226,16 @@ class MessagesExchange:
             self._index += 1
 
 
-def _reason(reason: str | None, sequence: str) -> Chunk:
-    return {"stop_reason": reason, "stop_sequence": sequence or None}
+def _kind(part: Commit) -> str:
+    return "text" if part.channel == "answer" else "thinking"
+
+
+def _call_block(call: ToolCall) -> Chunk:
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+
+
+def _ending(reason: StopReason, sequence: str) -> Chunk:
+    return {"stop_reason": _STOP_REASONS.get(reason), "stop_sequence": sequence or None}
+
+
+DIALECT = Dialect("/v1/messages", MessagesFields, MessagesExchange, anthropic.error_body)

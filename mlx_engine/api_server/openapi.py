@@ -5,8 +5,7 @@ from importlib.metadata import version
 
 from pydantic.json_schema import models_json_schema
 
-from mlx_engine.api_server.body import Fields
-from mlx_engine.api_server.exchanges import Chunk
+from mlx_engine.api_server.body import Chunk, Fields
 from mlx_engine.api_server.guard import OPEN_PATHS
 
 _REFERENCE = "#/components/schemas/{model}"

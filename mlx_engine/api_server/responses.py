@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -10,12 +9,16 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import openai, openai_tools
-from mlx_engine.api_server.body import log_ignored
-from mlx_engine.api_server.exchanges import Chunk, CountedReply
+from mlx_engine.api_server.body import Chunk, log_ignored
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.api_server.responses_input import ItemReader, encrypted
-from mlx_engine.contract.events import Channel, Commit, Event, Finished, PairInfo, Queued
+from mlx_engine.api_server.sampling_fields import Effort, SamplingFields, TokenLimit, effort_of
+from mlx_engine.api_server.served_models import ALIAS, model_id
+from mlx_engine.contract.client import Deliver
+from mlx_engine.contract.events import Channel, Commit, Event, Finished, PairInfo, Queued, Stats, StopReason
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 
@@ -27,13 +30,13 @@ class TextOptions(BaseModel):
 
 class ReasoningOptions(BaseModel):
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
-    effort: openai.Effort | None = None
+    effort: Effort | None = None
 
 
-class ResponseFields(openai.SamplingFields):
+class ResponseFields(SamplingFields):
     input: Any = Field(description="a string or items; text only")
     instructions: str | None = Field(None, description="the first system message")
-    max_output_tokens: openai.TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
+    max_output_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")
     tools: list[Any] | None = Field(None, description="responses: also `namespace`")
     tool_choice: Any = None
@@ -62,7 +65,7 @@ class ResponseFields(openai.SamplingFields):
         "text.format.json_schema": "type name strict schema",
     }
     schema_field = "text.format"
-    refused: ClassVar[dict[str, tuple[Any, ...]]] = openai.SamplingFields.refused | {
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = SamplingFields.refused | {
         "previous_response_id": (),
         "conversation": (),
         "background": (False,),
@@ -124,32 +127,21 @@ _LOGPROBS, _ENCRYPTED = "message.output_text.logprobs", "reasoning.encrypted_con
 _IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
 
-class ResponseExchange:
+class ResponseExchange(Exchange):
     """A request for a response, and the response."""
 
-    fields = ResponseFields
+    fields: ResponseFields
 
-    def __init__(self, pair: PairInfo, body: Any) -> None:
-        fields = ResponseFields.parse(body)
+    def __init__(self, body: Any) -> None:
+        fields = self.fields = ResponseFields.parse(body)
         given = ItemReader(fields.input, fields.instructions)
         effort = fields.reasoning.effort if fields.reasoning else None
         form = fields.text.format if fields.text else None
         tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
         self.tools = openai_tools.OfferedTools(tools, kinds, fields.tool_choice)
-        request = replace(
-            fields.request(pair, fields.max_output_tokens),
-            messages=openai_tools.with_a_user(given.messages),
-            thinking=effort not in (None, "none"),
-            effort=openai.effort_of(effort),
-            tools=self.tools.declared,
-            one_call=fields.parallel_tool_calls is False,
-            tool_choice=self.tools.choice,
-            schema=openai_tools.schema_of(form, fields.schema_field),
-            logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
-        )
+        self._messages = openai_tools.with_a_user(given.messages)
+        self._schema = openai_tools.schema_of(form, fields.schema_field)
         log_ignored("values of include", {*(fields.include or ())} - {_LOGPROBS, _ENCRYPTED})
-        self.requests: Sequence[GenerationRequest] = [request]
-        self.streams = bool(fields.stream)
         self._started = False
         self._events = 0
         self._thinking_tokens = 0
@@ -165,23 +157,45 @@ class ResponseExchange:
             "incomplete_details": None,
             "instructions": fields.instructions,
             "max_output_tokens": None if fields.max_output_tokens == -1 else fields.max_output_tokens,
-            "model": openai.model_id(pair),
+            "model": fields.model or ALIAS,
             "output": [],
-            "parallel_tool_calls": not request.one_call,
+            "parallel_tool_calls": fields.parallel_tool_calls is not False,
             "previous_response_id": None,
             "reasoning": {"effort": effort, "summary": None},
             "store": False,
-            "temperature": request.sampling.temperature if fields.temperature is None else fields.temperature,
+            "temperature": fields.temperature,
             "text": {"format": form or {"type": "text"}},
             "tool_choice": fields.tool_choice or "auto",
             "tools": fields.tools or [],
-            "top_p": request.sampling.top_p if fields.top_p is None else fields.top_p,
+            "top_p": fields.top_p,
             "truncation": "disabled",
             "usage": None,
             "metadata": fields.metadata or {},
         }
 
-    def chunks(self, index: int, event: Event) -> Iterable[Chunk]:
+    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+        fields, effort = self.fields, self.fields.reasoning.effort if self.fields.reasoning else None
+        request = replace(
+            fields.request(pair, fields.max_output_tokens),
+            messages=self._messages,
+            thinking=effort not in (None, "none"),
+            effort=effort_of(effort),
+            tools=self.tools.declared,
+            one_call=fields.parallel_tool_calls is False,
+            tool_choice=self.tools.choice,
+            schema=self._schema,
+            logprobs=(fields.top_logprobs or 0) if _LOGPROBS in (fields.include or ()) or fields.top_logprobs else None,
+        )
+        self._response["model"] = model_id(pair)
+        for name in ("temperature", "top_p"):
+            if self._response[name] is None:
+                self._response[name] = getattr(request.sampling, name)
+        return [request]
+
+    def limiting(self, deliver: Deliver) -> Deliver:
+        return self.tools.limiting(deliver)
+
+    def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         if isinstance(event, Queued):
             return
         if not self._started:
@@ -195,24 +209,9 @@ class ResponseExchange:
             yield from self._close()
             yield from self._call(event)
         elif isinstance(event, Finished):
-            ended = "incomplete" if event.reason == "length" else "completed"
-            yield from self._close(ended)
-            usage = openai.usage([event.stats], 1, self._thinking_tokens)
-            self._response = self._response | {
-                "status": ended,
-                "incomplete_details": {"reason": "max_output_tokens"} if ended == "incomplete" else None,
-                "output": self._output,
-                "usage": {
-                    "input_tokens": usage["prompt_tokens"],
-                    "input_tokens_details": usage["prompt_tokens_details"],
-                    "output_tokens": usage["completion_tokens"],
-                    "output_tokens_details": usage["completion_tokens_details"],
-                    "total_tokens": usage["total_tokens"],
-                },
-                "timings": openai.timings(event.stats),
-                "slipstream": openai.details(event.stats),
-            }
-            yield self._event(f"response.{ended}", response=self._response)
+            yield from self._close(_status(event.reason))
+            ended = self._ended(event.reason, event.stats, self._thinking_tokens)
+            yield self._event(f"response.{ended['status']}", response=ended)
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
         if not self._started:
@@ -230,9 +229,38 @@ class ResponseExchange:
 
     def whole(self, replies: Sequence[CountedReply]) -> Chunk:
         [reply] = replies
-        for event in (*reply.parts, Finished(reply.reason, reply.stats)):
-            deque(self.chunks(0, event), maxlen=0)
-        return self._response
+        for part in reply.parts:
+            if isinstance(part, ToolCall):
+                self._finish("completed")
+                self._output.append(self._shown_call(part) | {"status": "completed"})
+                continue
+            logprobs = of_chat(part.logprobs)["content"] if part.channel == "answer" else []
+            if part.text or logprobs:
+                if part.channel != self._channel:
+                    self._finish("completed")
+                    self._start(part.channel)
+                self._text += part.text
+                self._logprobs += logprobs
+        self._finish(_status(reply.reason))
+        return self._ended(reply.reason, reply.stats, reply.thinking_tokens)
+
+    def _ended(self, reason: StopReason, stats: Stats, thinking_tokens: int) -> Chunk:
+        """Return the response at its end."""
+        status, usage = _status(reason), openai.usage([stats], 1, thinking_tokens)
+        return self._response | {
+            "status": status,
+            "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+            "output": self._output,
+            "usage": {
+                "input_tokens": usage["prompt_tokens"],
+                "input_tokens_details": usage["prompt_tokens_details"],
+                "output_tokens": usage["completion_tokens"],
+                "output_tokens_details": usage["completion_tokens_details"],
+                "total_tokens": usage["total_tokens"],
+            },
+            "timings": timings(stats),
+            "slipstream": details(stats),
+        }
 
     def _event(self, kind: str, **fields: Any) -> Chunk:
         self._events += 1
@@ -242,13 +270,24 @@ class ResponseExchange:
         """Return an event of the last item."""
         return self._event(kind, item_id=self._output[-1]["id"], output_index=len(self._output) - 1, **fields)
 
-    def _added(self, item: Chunk) -> Chunk:
-        self._output.append({"id": _new_id(_IDS[item["type"]]), "status": "in_progress", **item})
-        return self._event("response.output_item.added", output_index=len(self._output) - 1, item=self._output[-1])
+    def _whole_item_event(self, kind: str) -> Chunk:
+        return self._event(f"response.output_item.{kind}", output_index=len(self._output) - 1, item=self._output[-1])
 
-    def _done(self, status: str, **fields: Any) -> Chunk:
-        self._output[-1] = {**self._output[-1], **fields, "status": status}
-        return self._event("response.output_item.done", output_index=len(self._output) - 1, item=self._output[-1])
+    def _start(self, channel: Channel) -> None:
+        """Add an item for a channel's text to the output."""
+        form, self._channel, self._text, self._logprobs = _FORMATS[channel], channel, "", []
+        self._output.append(_item({**form.item, form.parts: []}))
+
+    def _finish(self, status: str) -> Chunk:
+        """Complete the last item, if it is for text, and return its part."""
+        if self._channel is None:
+            return {}
+        form = _FORMATS[self._channel]
+        part = {**form.part, "text": self._text, **({"logprobs": self._logprobs} if self._channel == "answer" else {})}
+        again = {"encrypted_content": encrypted(self._text)} if self._channel == "thinking" else {}
+        self._output[-1] = {**self._output[-1], form.parts: [part], **again, "status": status}
+        self._channel = None
+        return part
 
     def _write(self, channel: Channel, text: str, logprobs: list[Chunk]) -> Iterator[Chunk]:
         """Yield the events of a text, after those that close an item of another channel."""
@@ -256,8 +295,8 @@ class ResponseExchange:
         at = {form.index: 0}
         if channel != self._channel:
             yield from self._close()
-            self._channel = channel
-            yield self._added({**form.item, form.parts: []})
+            self._start(channel)
+            yield self._whole_item_event("added")
             yield self._item_event(f"{form.part_event}.added", **at, part={**form.part, "text": ""})
         self._text += text
         self._logprobs += logprobs
@@ -268,27 +307,42 @@ class ResponseExchange:
         """Yield the events that complete the last item."""
         if self._channel is None:
             return
-        form, text = _FORMATS[self._channel], self._text
-        at, more = {form.index: 0}, {"logprobs": self._logprobs} if self._channel == "answer" else {}
-        part = {**form.part, "text": text, **more}
-        yield self._item_event(f"{form.text_event}.done", **at, text=text, **more)
-        yield self._item_event(f"{form.part_event}.done", **at, part=part)
-        again = {"encrypted_content": encrypted(text)} if self._channel == "thinking" else {}
-        yield self._done(status, **{form.parts: [part]}, **again)
-        self._channel, self._text, self._logprobs = None, "", []
+        form = _FORMATS[self._channel]
+        part = self._finish(status)
+        more = {"logprobs": part["logprobs"]} if "logprobs" in part else {}
+        yield self._item_event(f"{form.text_event}.done", **{form.index: 0}, text=part["text"], **more)
+        yield self._item_event(f"{form.part_event}.done", **{form.index: 0}, part=part)
+        yield self._whole_item_event("done")
 
     def _call(self, call: ToolCall) -> Iterator[Chunk]:
+        item = self._shown_call(call)
+        field, event = "arguments", "response.function_call_arguments"
+        if item["type"] == "custom_tool_call":
+            field, event = "input", "response.custom_tool_call_input"
+        self._output.append({**item, field: ""})
+        yield self._whole_item_event("added")
+        yield self._item_event(f"{event}.delta", delta=item[field])
+        yield self._item_event(f"{event}.done", **{"name": item["name"], field: item[field]})
+        self._output[-1] = {**item, "status": "completed"}
+        yield self._whole_item_event("done")
+
+    def _shown_call(self, call: ToolCall) -> Chunk:
         tool = self.tools.of(call)
-        kind, field, event = "function_call", "arguments", "response.function_call_arguments"
-        if tool.custom:
-            kind, field, event = "custom_tool_call", "input", "response.custom_tool_call_input"
-        text = tool.text(call)
+        kind, field = ("custom_tool_call", "input") if tool.custom else ("function_call", "arguments")
         namespace = {"namespace": tool.namespace} if tool.namespace else {}
-        yield self._added({"type": kind, "call_id": call.id, "name": tool.name, field: "", **namespace})
-        yield self._item_event(f"{event}.delta", delta=text)
-        yield self._item_event(f"{event}.done", **{"name": tool.name, field: text})
-        yield self._done("completed", **{field: text})
+        return _item({"type": kind, "call_id": call.id, "name": tool.name, field: tool.text(call), **namespace})
+
+
+def _status(reason: StopReason) -> str:
+    return "incomplete" if reason == "length" else "completed"
+
+
+def _item(item: Chunk) -> Chunk:
+    return {"id": _new_id(_IDS[item["type"]]), "status": "in_progress", **item}
 
 
 def _new_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(12)}"
+
+
+DIALECT = Dialect("/v1/responses", ResponseFields, ResponseExchange, openai.error_body)

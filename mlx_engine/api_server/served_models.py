@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+import re
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from weakref import WeakSet
 
-from mlx_engine.api_server import exchanges, openai
+from mlx_engine.api_server.body import Chunk
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import UserError
@@ -18,6 +20,8 @@ from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 
 log = logging.getLogger(__name__)
 
+ALIAS = "default"
+_STARTED = int(time.time())
 _RETRY_S = 5  # seconds after which a client may try again, if no pair is loaded
 
 
@@ -29,6 +33,7 @@ class Models:
 
     Attributes:
         may_load: whether a request that names another installed pair loads it.
+        progress: what a request that waits for its pair waits for.
 
     Args:
         own: the pair loaded at the start, which `installed_pairs` may not find.
@@ -54,7 +59,7 @@ class Models:
         self._users = 0
         self._unused = asyncio.Event()
         self._unused.set()
-        self._progress = "waiting"
+        self.progress = "waiting"
 
     @property
     def pair(self) -> PairInfo | None:
@@ -88,22 +93,25 @@ class Models:
         return await asyncio.to_thread(self._installed) if self.may_load else []
 
     @asynccontextmanager
-    async def using(self, name: str | None, keep_alive: Callable[[str], Awaitable[None]] | None) -> AsyncIterator[PairInfo]:
+    async def using(self, name: str | None) -> AsyncIterator[PairInfo]:
         """Load the named pair if needed, and keep it loaded.
 
         Args:
             name: name in the request; None stands for the loaded pair, like “default”.
-            keep_alive: called with the progress every `QUIET_S` while the request waits.
 
         Raises:
             ApiError: there is no such pair, or it can't be loaded.
         """
-        found = asyncio.ensure_future(self._enter(name))
+        async with self.entering(name) as entry:
+            await asyncio.wait({entry})
+            yield entry.result()
+
+    @asynccontextmanager
+    async def entering(self, name: str | None) -> AsyncIterator[asyncio.Task[PairInfo]]:
+        """Do the same as `using`, with a task whose result is the pair."""
+        found = asyncio.create_task(self._enter(name))
         try:
-            while not (await asyncio.wait({found}, timeout=exchanges.QUIET_S))[0]:
-                if keep_alive is not None:
-                    await keep_alive(self._progress)
-            yield found.result()
+            yield found
         finally:
             if not found.cancel() and not found.cancelled() and found.exception() is None:
                 self._users -= 1
@@ -130,17 +138,17 @@ class Models:
     async def _other(self, name: str | None) -> InstalledPair | None:
         """Return the named pair, or None if it is the loaded one."""
         pair = self.pair
-        if name in (None, openai.ALIAS) or (pair is not None and name in (pair.name, openai.model_id(pair))):
+        if name in (None, ALIAS) or (pair is not None and name in (pair.name, model_id(pair))):
             return None
         installed = await asyncio.to_thread(self._installed)
-        named = [one for one in installed if name in (one.name, openai.model_id(one), *one.aliases)]
-        if named and pair is not None and openai.model_id(named[0]) == openai.model_id(pair):
+        named = [one for one in installed if name in (one.name, model_id(one), *one.aliases)]
+        if named and pair is not None and model_id(named[0]) == model_id(pair):
             return None
         if named and self.may_load:
             return named[0]
-        available = ", ".join(f"“{openai.model_id(one)}”" for one in installed[:20])
+        available = ", ".join(f"“{model_id(one)}”" for one in installed[:20])
         if named or not self.may_load:
-            names = f"“{openai.model_id(pair)}” or “{openai.ALIAS}”" if pair else f"“{openai.ALIAS}”"
+            names = f"“{model_id(pair)}” or “{ALIAS}”" if pair else f"“{ALIAS}”"
             message = f"The model “{name[:100]}” isn't loaded. Use {names}. "
             how = "start “slipstream serve” with --load-by-name, or turn on “Load models on request” in the app"
             message += f"To load models by name, {how}. Installed: {available}."
@@ -153,7 +161,7 @@ class Models:
             found = [*([self._own] if self._own else []), *installed_pairs()]
         except UserError as error:
             raise ApiError.because(error) from None
-        return list({openai.model_id(one): one for one in reversed(found)}.values())[::-1]
+        return list({model_id(one): one for one in reversed(found)}.values())[::-1]
 
     async def _load(self, wanted: InstalledPair) -> None:
         """Load a pair. If that fails, load the previous one again if it was freed.
@@ -165,16 +173,16 @@ class Models:
         try:
             await self._request(wanted)
         except ApiError as error:
-            log.warning("Can't load %s (%s)", openai.model_id(wanted), error.code)
+            log.warning("Can't load %s (%s)", model_id(wanted), error.code)
             if self.pair is None and before is not None:
                 for previous in await asyncio.to_thread(self._installed):
-                    if openai.model_id(previous) == openai.model_id(before):
+                    if model_id(previous) == model_id(before):
                         await self._request(previous)
-            message = f"“{openai.model_id(wanted)}” can't be loaded. {error.message}"
+            message = f"“{model_id(wanted)}” can't be loaded. {error.message}"
             raise ApiError(503, message, "model", "model_not_loaded") from None
         else:
-            old = f" in place of {openai.model_id(before)}" if before else ""
-            log.warning("Loaded %s%s for a request, in %.1f s", openai.model_id(wanted), old, time.monotonic() - began)
+            old = f" in place of {model_id(before)}" if before else ""
+            log.warning("Loaded %s%s for a request, in %.1f s", model_id(wanted), old, time.monotonic() - began)
 
     async def _request(self, wanted: InstalledPair) -> None:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
@@ -184,7 +192,7 @@ class Models:
             nonlocal failed
             match event:
                 case LoadProgress(fraction):
-                    self._progress = f"loading {openai.model_id(wanted)}, {fraction:.0%}"
+                    self.progress = f"loading {model_id(wanted)}, {fraction:.0%}"
                     if fraction:  # at 0, files are checked and the old pair is still loaded
                         self.pair = None
                 case PairInfo(why_not_fastest=why):
@@ -201,7 +209,7 @@ class Models:
         try:
             await ended.wait()
         finally:
-            self._progress = "waiting"
+            self.progress = "waiting"
         if failed is not None:
             raise ApiError.because(UserError.of(failed))
 
@@ -209,3 +217,25 @@ class Models:
 def none_loaded() -> ApiError:
     message = "No models are loaded. Load a pair in Slipstream, or wait until the models have loaded."
     return ApiError(503, message, code="model_not_loaded", retry_after=_RETRY_S)
+
+
+def model_id(pair: PairInfo | InstalledPair) -> str:
+    """Return a pair's model ID, such as “demo-pair”."""
+    return re.sub(r"[^\w.]+", "-", pair.name.lower()).strip("-") or ALIAS
+
+
+def model_list(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
+    """Return the list of models, with the loaded pair first.
+
+    The loaded pair is listed under its ID and its alias. The list has the fields of OpenAI's and Anthropic's dialects.
+    """
+    loaded = (model_id(pair), ALIAS) if pair else ()
+    context = {"context_length": pair.context_limit, "max_input_tokens": pair.context_limit} if pair else {}
+    if pair:
+        context |= {"dflash": pair.why_plain is None, "block_size": pair.block_size}
+        context |= {"tools": pair.can_call_tools, "thinking": pair.can_think, "reasoning_effort": pair.takes_effort}
+    found = {name: context for name in loaded} | {name: {} for other in others if (name := model_id(other)) not in loaded}
+    entry = {"object": "model", "created": _STARTED, "owned_by": "slipstream"}
+    entry |= {"type": "model", "created_at": datetime.fromtimestamp(_STARTED, UTC).isoformat()}
+    data = [{"id": name, "display_name": name, **entry, **more} for name, more in found.items()]
+    return {"object": "list", "data": data, "has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}

@@ -12,9 +12,8 @@ from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
-from mlx_engine.api_server.openai import model_id
 from mlx_engine.api_server.running import announced
-from mlx_engine.api_server.served_models import Models
+from mlx_engine.api_server.served_models import Models, model_id
 from mlx_engine.cli.console import flush, note, print_json, say, show_log
 from mlx_engine.cli.session import folders, is_auto, open_pair
 from mlx_engine.contract.client import EngineClient

@@ -132,6 +132,12 @@ def test_an_unknown_pair_is_refused_with_the_installed_ones(monkeypatch: pytest.
         assert engine.loads == []
 
 
+def test_an_invalid_request_loads_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    with shelf(monkeypatch) as (server, engine):
+        assert refused(server.post(PATH, **HI, model="small", temperature=-1))["param"] == "temperature"
+        assert engine.loads == []
+
+
 def test_models_that_cannot_be_searched_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise UserError("bad_file", "The list of folders is damaged.")
@@ -265,7 +271,7 @@ def test_a_pair_is_loaded_in_place_of_the_client_and_its_load_cannot_be_canceled
         deliver(None)
 
     async def use() -> str:
-        async with Models(None, PAIR, may_load=True, load=load).using("large-70b", None) as pair:  # type: ignore[arg-type]
+        async with Models(None, PAIR, may_load=True, load=load).using("large-70b") as pair:  # type: ignore[arg-type]
             return pair.name
 
     assert asyncio.run(use()) == "Large 70B" and loads == [LoadPair(Path("large"), None)]

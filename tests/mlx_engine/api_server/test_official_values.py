@@ -14,12 +14,9 @@ from openai.types.responses import response_create_params
 from typing_extensions import is_typeddict
 
 from mlx_engine.api_server import body
+from mlx_engine.api_server.app import DIALECTS
 from mlx_engine.api_server.body import Fields
-from mlx_engine.api_server.chat_completions import ChatExchange
-from mlx_engine.api_server.completions import CompletionExchange
-from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
-from mlx_engine.api_server.responses import ResponseExchange
 from mlx_engine.contract.requests import GenerationRequest, Message
 from tests.examples import sampled
 from tests.mlx_engine.api_server.played_engine import PAIR
@@ -28,29 +25,24 @@ from tests.mlx_engine.api_server.serving import Serving
 QUESTION = "Why is the sky blue?"
 ASKED = [{"role": "user", "content": QUESTION}]
 # Path, prompt, and the name of the token limit
-DIALECTS: dict[str, tuple[str, dict[str, Any], str]] = {
+ASKING: dict[str, tuple[str, dict[str, Any], str]] = {
     "chat": ("/v1/chat/completions", {"messages": ASKED}, "max_completion_tokens"),
     "completions": ("/v1/completions", {"prompt": QUESTION}, "max_tokens"),
     "responses": ("/v1/responses", {"input": QUESTION}, "max_output_tokens"),
     "messages": ("/v1/messages", {"messages": ASKED}, "max_tokens"),
 }
-EXCHANGES: dict[str, Any] = {
-    "chat": ChatExchange,
-    "completions": CompletionExchange,
-    "responses": ResponseExchange,
-    "messages": MessagesExchange,
-}
+KNOWN = dict(zip(ASKING, DIALECTS, strict=True))
 OFFICIAL: dict[str, Any] = {
     "chat": chat_create_params.CompletionCreateParamsNonStreaming,
     "completions": completion_create_params.CompletionCreateParamsNonStreaming,
     "responses": response_create_params.ResponseCreateParamsNonStreaming,
     "messages": MessageCreateParamsNonStreaming,
 }
-dialects = pytest.mark.parametrize("dialect", DIALECTS)
+dialects = pytest.mark.parametrize("dialect", ASKING)
 
 
 def reply(server: Serving, dialect: str, limit: int = 12, **fields: Any) -> dict[str, Any]:
-    path, prompt, name = DIALECTS[dialect]
+    path, prompt, name = ASKING[dialect]
     response = server.post(path, **prompt, **{name: limit}, **fields)
     assert response.status_code == 200, response.text
     return response.json()
@@ -66,7 +58,7 @@ def text_of(found: dict[str, Any]) -> str:
 
 def asked(dialect: str, prompt: dict[str, Any] | None = None, **fields: Any) -> GenerationRequest:
     """Return the engine's request for a body."""
-    return EXCHANGES[dialect](PAIR, (prompt or DIALECTS[dialect][1]) | fields).requests[0]
+    return KNOWN[dialect].decode((prompt or ASKING[dialect][1]) | fields).begin(PAIR)[0]
 
 
 @dialects
@@ -92,7 +84,7 @@ def test_a_top_p_of_0_leaves_the_most_likely_token(demo_server: Serving, dialect
 
 @dialects
 def test_a_token_limit_of_minus_1_is_none(dialect: str) -> None:
-    name = DIALECTS[dialect][2]
+    name = ASKING[dialect][2]
     assert asked(dialect, **{name: -1}).max_tokens == PAIR.context_limit
     with pytest.raises(ApiError, match=f"“{name}” is invalid: use 1 or more, or -1 for no limit"):
         asked(dialect, **{name: 0})
@@ -106,7 +98,7 @@ def test_the_newer_token_limit_takes_precedence_without_a_limit() -> None:
 @pytest.mark.parametrize("content", ["", " ", [], [{"type": "text", "text": ""}]])
 @pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
 def test_an_empty_message_is_answered(demo_server: Serving, dialect: str, content: Any) -> None:
-    path, _, limit = DIALECTS[dialect]
+    path, _, limit = ASKING[dialect]
     name = "input" if dialect == "responses" else "messages"
     for before in ([], [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]):
         chat = [*before, {"role": "user", "content": content}]
@@ -127,7 +119,7 @@ def test_results_of_tools_are_not_followed_by_an_empty_message() -> None:
 
 @dialects
 def test_a_byte_order_mark_is_skipped(demo_server: Serving, dialect: str) -> None:
-    path, prompt, limit = DIALECTS[dialect]
+    path, prompt, limit = ASKING[dialect]
     content = b"\xef\xbb\xbf" + json.dumps({**prompt, limit: 1}).encode()
     assert demo_server.client.post(path, content=content).status_code == 200
 
@@ -230,6 +222,6 @@ EFFECTIVE = {
 
 @dialects
 def test_every_official_field_has_an_effect_or_is_refused_or_logged(dialect: str) -> None:
-    fields = EXCHANGES[dialect].fields
+    fields = KNOWN[dialect].fields
     nested = {path for path in official_paths(OFFICIAL[dialect]) if "." in path and is_effective(fields, path)}
     assert nested == set(EFFECTIVE[dialect].split())

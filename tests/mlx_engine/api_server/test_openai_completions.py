@@ -71,9 +71,9 @@ def test_progress_of_the_prompt_is_an_ignored_field() -> None:
 
 @given(parts=played.texts, reason=played.reasons)
 def test_a_stream_adds_up_to_the_whole_completion(parts: list[Commit], reason: Any) -> None:
-    exchange = CompletionExchange(played.PAIR, {"prompt": "Hi"})
+    exchange = CompletionExchange({"prompt": "Hi"})
     end = Finished(reason, stats("dflash"))
-    chunks = [chunk["choices"][0] for event in (*parts, end) for chunk in exchange.chunks(0, event)]
+    chunks = [chunk["choices"][0] for event in (*parts, end) for chunk in exchange.encode(0, event)]
     joined = {channel: "".join(part.text for part in parts if part.channel == channel) for channel in ("answer", "thinking")}
     reply = CountedReply(joined["answer"], joined["thinking"], (), reason, end.stats, parts=tuple(parts))
     [choice] = exchange.whole([reply])["choices"]

@@ -43,7 +43,7 @@ def server(engine: played.PlayedEngine) -> Iterator[Serving]:
 
 def asked(*messages: Any, **fields: Any) -> GenerationRequest:
     """Return the engine's request for a body."""
-    return ChatExchange(played.PAIR, {"messages": list(messages) or [USER], **fields}).requests[0]
+    return ChatExchange({"messages": list(messages) or [USER], **fields}).begin(played.PAIR)[0]
 
 
 def refused(*messages: Any, **fields: Any) -> str | None:
@@ -326,7 +326,7 @@ class TestAllowedTools:
         def allowed(*tools: Any) -> Any:
             choice = {"type": "allowed_tools", "mode": "required", "tools": list(tools)}
             body = {"input": "Hi", "tools": [space, plain], "tool_choice": choice}
-            return ResponseExchange(played.PAIR, body).tools.allowed
+            return ResponseExchange(body).tools.allowed
 
         assert allowed({"type": "namespace", "name": "files"}) == {"files__read", "files__list"}
         assert allowed({"type": "function", "name": "list", "namespace": "files"}, plain) == {"files__list", "read"}

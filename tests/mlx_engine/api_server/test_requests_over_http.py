@@ -20,7 +20,6 @@ from mlx_engine.api_server.responses import ResponseExchange, ResponseFields
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
-from tests.mlx_engine.api_server.played_engine import PAIR
 from tests.mlx_engine.api_server.serving import Serving, serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
@@ -153,9 +152,9 @@ class TestFields:
         for name, harmless in fields.refused.items():
             outer, _, inner = name.rpartition(".")
             for value in (None, *harmless):
-                exchange(PAIR, valid | ({outer: {inner: value}} if outer else {name: value}))
+                exchange(valid | ({outer: {inner: value}} if outer else {name: value}))
             with pytest.raises(ApiError) as error:
-                exchange(PAIR, valid | ({outer: {inner: "something else"}} if outer else {name: "something else"}))
+                exchange(valid | ({outer: {inner: "something else"}} if outer else {name: "something else"}))
             assert (error.value.status, error.value.param, error.value.code) == (400, name, "unsupported_parameter")
 
     @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ class TestFields:
         monkeypatch.setattr(body, "_logged", set[tuple[str, str]]())
         message = {"role": "user", "name": "Ann", "content": [{"type": "text", "text": "Hi", "annotations": []}], "x": None}
         tool = {"type": "function", "function": {"name": "f", "parameters": {"title": "T"}, "other": 1}}
-        ChatExchange(PAIR, {"messages": [message, message], "tools": [tool], "stream_options": {"include_obfuscation": True}})
+        ChatExchange({"messages": [message, message], "tools": [tool], "stream_options": {"include_obfuscation": True}})
         paths = ("messages.content.annotations", "messages.name", "stream_options.include_obfuscation", "tools.function.other")
         assert caplog.messages == [f"Ignoring fields {', '.join(map(repr, paths))} in requests"]
 
@@ -470,7 +469,7 @@ class TestReplies:
         def fail(*_: Any) -> None:
             raise ValueError("secret".title())  # the log shows lines of code
 
-        monkeypatch.setattr("mlx_engine.api_server.openai.models", fail)
+        monkeypatch.setattr("mlx_engine.api_server.app.model_list", fail)
         error = refused(server.client.get("/v1/models"), 500)
         assert error["code"] == "internal_error" and "Secret" not in error["message"]
         assert "ValueError" in caplog.text and "Secret" not in caplog.text

@@ -49,7 +49,7 @@ def client(server: Serving) -> OpenAI:
 
 def asked(given: Any = "Hi", **fields: Any) -> GenerationRequest:
     """Return the engine's request for a body."""
-    return ResponseExchange(played.PAIR, {"input": given, **fields}).requests[0]
+    return ResponseExchange({"input": given, **fields}).begin(played.PAIR)[0]
 
 
 def refused(given: Any = "Hi", **fields: Any) -> str | None:
