@@ -1,9 +1,10 @@
-"""DFlash's text equals plain decoding's, greedy and sampled, at every width; plain decoding's equals mlx-lm's.
+"""Rounds equal the reference loop's; plain decoding's text equals mlx-lm's, and DFlash's the same for any prompt and limit.
+
+Families, drafters and ways to sample are in test_plain_text.py.
 
 The tests use the reference BLAS of MLX's wheel, with which passes of 1 and of n rows agree bit for bit.
 """
 
-import dataclasses
 import json
 
 import mlx.core as mx
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
-from mlx_engine.contract.requests import Message, Sampling
+from mlx_engine.contract.requests import Message
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.formats import chat_prompt
 from tests.demo_pair.corpus.questions import fresh_questions
@@ -21,9 +22,8 @@ from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import Sharpened
 
-WIDTHS = (2, 4, 8, 16)
 CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())
-QUESTIONS = fresh_questions(count=300, seed=20261120)
+QUESTIONS = fresh_questions(count=60, seed=20261120)
 
 
 def plainly(model, prompt, limit, ends):
@@ -51,21 +51,20 @@ def test_smaller_blocks_give_the_same_text_in_the_same_rounds(tiny, case):
         assert list(got.stats.accepted_per_round) == smaller["accepted"]
 
 
-@sampled(4)
+@sampled(6)
 @given(
     prompt=st.lists(st.integers(3, 123), min_size=1, max_size=60),
+    width=st.sampled_from([None, 1, 2, 3, 5, 8]),
     temperature=st.sampled_from([0.0, 0.6, 1.0]),
     seed=st.integers(0, 2**64 - 1),
     limit=st.integers(1, 80),
     ignore_eos=st.booleans(),
 )
-def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperature, seed, limit, ignore_eos):
+def test_the_tiny_pair_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, width, temperature, seed, limit, ignore_eos):
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit, "ignore_eos": ignore_eos}
     plain = reply(tiny, tokens(prompt, mode="plain", **options))
-    for width in (None, 1, 2, 3, 5, 8):
-        drafted = reply(tiny, tokens(prompt, width=width, **options))
-        assert drafted.tokens == plain.tokens
-        assert drafted.reason == plain.reason
+    drafted = reply(tiny, tokens(prompt, width=width, **options))
+    assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason)
     if temperature == 0 and not ignore_eos:
         assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
@@ -73,50 +72,18 @@ def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperat
 @sampled(3)
 @given(
     asked=st.sampled_from(QUESTIONS),
+    width=st.sampled_from([None, 2, 4, 8, 16]),
     temperature=st.sampled_from([0.0, 0.3, 0.6, 1.0, 1.5]),
     seed=st.integers(0, 2**32 - 1),
-    limit=st.integers(1, 60),
+    limit=st.integers(1, 24),
 )
-def test_the_demo_pair_gives_the_same_text_at_every_width(demo, demo_by_mlx_lm, asked, temperature, seed, limit):
+def test_the_demo_pair_gives_the_plain_text(demo, demo_by_mlx_lm, asked, width, temperature, seed, limit):
     prompt = chat_prompt.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
     plain = reply(demo, tokens(prompt, mode="plain", **options))
-    for width in (None, *WIDTHS):
-        assert reply(demo, tokens(prompt, width=width, **options)).tokens == plain.tokens
+    assert reply(demo, tokens(prompt, width=width, **options)).tokens == plain.tokens
     if temperature == 0:
         assert plain.tokens == plainly(demo_by_mlx_lm, prompt, limit, demo.pair.tokenizer.eos_token_ids)
-
-
-# Each filter and penalty alone, and all together.
-CHOICES = (
-    {},
-    {"top_p": 0.8},
-    {"top_k": 12},
-    {"min_p": 0.05},
-    {"repetition_penalty": 1.3},
-    {"presence_penalty": 0.7},
-    {"frequency_penalty": 0.4},
-    {"top_p": 0.9, "top_k": 40, "min_p": 0.02, "repetition_penalty": 1.1, "presence_penalty": -0.2, "frequency_penalty": 0.2},
-)
-
-
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
-@sampled(3)
-@given(
-    prompt=st.lists(st.integers(3, 120), min_size=1, max_size=30),
-    seed=st.integers(0, 2**64 - 1),
-    temperature=st.sampled_from([0.3, 0.6, 1.0, 1.5]),
-    choices=st.sampled_from(CHOICES),
-    widths=st.permutations(range(1, 9)),
-)
-def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, temperature, choices, widths):
-    """With each filter and penalty, for each kind of drafter; three widths per example."""
-    engine = request.getfixturevalue(pair)
-    asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=24), sampling=Sampling(temperature, **choices))
-    plain = reply(engine, dataclasses.replace(asked, mode="plain"))
-    for width in widths[:3]:
-        drafted = reply(engine, dataclasses.replace(asked, width=width))
-        assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason)
 
 
 @pytest.mark.parametrize("pair", ["tiny", "dspark", "eagle3", "mtp"])
@@ -134,17 +101,3 @@ def test_the_noise_of_each_position_decides_its_proposal(pair, request, seed, ro
     noise[mx.arange(rows - 1), wanted] = 1e4
     found = engine.drafter.propose(context, mx.array([9], mx.uint32), rows, Sharpened(), noise)
     assert found.tolist() == wanted.tolist()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("pair", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
-@pytest.mark.parametrize("choices", CHOICES, ids=str)
-@pytest.mark.parametrize("temperature", [0.3, 0.6, 1.0, 1.5])
-def test_one_seed_gives_one_text_with_every_filter_and_penalty(pair, request, choices, temperature):
-    """Every temperature with every filter and penalty at every width."""
-    engine = request.getfixturevalue(pair)
-    for seed, prompt in ((1, (73, 119, 51, 37, 73)), (2**64 - 1, tuple(range(40, 70)))):
-        asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=40), sampling=Sampling(temperature, **choices))
-        plain = reply(engine, dataclasses.replace(asked, mode="plain")).tokens
-        for width in range(1, 9):
-            assert reply(engine, dataclasses.replace(asked, width=width)).tokens == plain
