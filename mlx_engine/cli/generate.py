@@ -11,6 +11,7 @@ from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, Stats, StopReason
 from mlx_engine.contract.requests import Mode
+from mlx_engine.contract.whole_replies import fold
 
 STOPPED: dict[StopReason, str] = {
     "length": "stopped at the token limit",
@@ -41,12 +42,10 @@ class PrintedReply:
     def __init__(self, printing: bool = True, raw: bool = False) -> None:
         self._printing, self._raw = printing, raw
         self._channel = ""  # of the last printed text
-        self._text = {"answer": "", "thinking": ""}
-        self._tokens: list[int] = []
+        self._events: list[Event] = []
 
     def add(self, commit: Commit) -> None:
-        self._tokens.extend(commit.tokens)
-        self._text[commit.channel] += commit.text
+        self._events.append(commit)
         if self._printing and commit.text and (commit.channel == "answer" or at_terminal()):
             if self._channel not in ("", commit.channel):
                 write("\n\n")
@@ -56,7 +55,7 @@ class PrintedReply:
     def end(self, finished: Finished) -> CompletedReply:
         """End the line, and return the whole reply."""
         self.close()
-        return CompletedReply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
+        return fold([*self._events, finished])
 
     def close(self) -> None:
         if self._channel:

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import isfinite
-from statistics import median
 from typing import cast
 
 import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
+from mlx_engine.contract.events import CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling
+from mlx_engine.contract.whole_replies import first_difference, fold, order_of_modes, speed_ratio
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.formats import chat_prompt
@@ -45,9 +45,7 @@ def compare(
     seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
     common = dataclasses.replace(request.request, seed=seed, reuse=False)  # same conditions for every run
     replies: dict[Mode, list[CompletedReply]] = {"plain": [], "dflash": []}
-    order: list[Mode] = []
-    for repeat in range(max(request.repeats, 1)):
-        order += ["plain", "dflash"] if repeat % 2 == 0 else ["dflash", "plain"]
+    order = order_of_modes(request.repeats)
     for index, mode in enumerate(order):
         if index:
             cancel.wait(request.pause_s)  # a cancel also ends the next run
@@ -59,41 +57,17 @@ def compare(
         end = events[-1]
         if not isinstance(end, Finished) or end.reason == "cancelled":
             return
-        replies[mode].append(collect(events, end))
-    ratios = [
-        dflash.stats.decode_tok_s / plain.stats.decode_tok_s
-        for plain, dflash in zip(replies["plain"], replies["dflash"], strict=True)
-        if plain.stats.decode_tok_s and dflash.stats.decode_tok_s
-    ]
+        replies[mode].append(fold(events))
     with memory.enough_for(NO_MEMORY):
         plain, dflash, difference = worst_pair(pair, common, replies["plain"], replies["dflash"])
     yield CompareResult(
         plain=plain,
         dflash=dflash,
-        ratio=median(ratios) if ratios else None,
+        ratio=speed_ratio(replies["plain"], replies["dflash"]),
         first_difference=difference.at if difference else None,
         margin=difference.margin if difference else None,
         verdict="identical" if difference is None else "tie" if difference.tie and not common.exact else "different",
     )
-
-
-def collect(events: Sequence[Event], end: Finished) -> CompletedReply:
-    """Return the whole reply from its events."""
-    commits = [event for event in events if isinstance(event, Commit)]
-    return CompletedReply(
-        text="".join(commit.text for commit in commits if commit.channel == "answer"),
-        thinking="".join(commit.text for commit in commits if commit.channel == "thinking"),
-        tokens=tuple(token for commit in commits for token in commit.tokens),
-        reason=end.reason,
-        stats=end.stats,
-    )
-
-
-def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
-    """Return the index of the first token that differs, or None if all are equal."""
-    if tuple(a) == tuple(b):
-        return None
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,8 @@ from mlx_engine.contract.events import (
     Proposer,
 )
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest
-from mlx_engine.engine.comparison import NO_MEMORY, TextDifference, collect, worst_pair
+from mlx_engine.contract.whole_replies import fold
+from mlx_engine.engine.comparison import NO_MEMORY, TextDifference, worst_pair
 from mlx_engine.hardware import memory
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.library.library import model_name
@@ -169,7 +170,7 @@ class _Runs:
                 return end
             if not isinstance(end, Finished) or end.reason == "cancelled":
                 return None
-            replies.append(collect(events, end))
+            replies.append(fold(events))
         return replies
 
     def _compared(self, result: DrafterResult, replies: Sequence[Sequence[CompletedReply]]) -> DrafterResult:

@@ -26,7 +26,7 @@ from mlx_lm.utils import load_model  # noqa: E402
 
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from tests.benchmarks.peers import same_weights  # noqa: E402
 from tests.golden.__main__ import HERE  # noqa: E402
@@ -50,7 +50,7 @@ def ours(engine: Engine, block: int, limit: int) -> Decoder:
         assert isinstance(events[-1], Finished)
         stats = events[-1].stats
         passes = stats.rounds + stats.plain_steps
-        return [*collect(events, events[-1]).tokens], passes, stats.decode_s / passes
+        return [*fold(events).tokens], passes, stats.decode_s / passes
 
     return decode
 

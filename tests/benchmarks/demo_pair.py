@@ -20,7 +20,7 @@ from mlx_engine.hardware import blas
 blas.prepare()  # before MLX is imported
 
 from mlx_engine.contract.events import Finished  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from tests.demo_pair.corpus import questions as corpus  # noqa: E402
@@ -49,7 +49,7 @@ def ask(engine: Engine, question: corpus.Question) -> tuple[str, tuple[int, int]
     events = list(engine.generate(replace(request, width=engine.pair.info.block_size)))  # rounds refer to the full block
     ended = events[-1]
     assert isinstance(ended, Finished), ended
-    reply = collect(events, ended)
+    reply = fold(events)
     text = engine.pair.tokenizer.decode(list(reply.tokens)).removesuffix("<|im_end|>")
     return text, (reply.stats.tokens - 1 - reply.stats.plain_steps, reply.stats.rounds)
 

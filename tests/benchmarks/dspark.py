@@ -19,7 +19,7 @@ import mlx.core as mx  # noqa: E402
 
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from tests.benchmarks.peers import same_weights  # noqa: E402
 from tests.golden.__main__ import HERE  # noqa: E402
@@ -33,7 +33,7 @@ def ours(engine: Engine) -> Callable[[list[int], int], Rounds]:
         events = list(engine.generate(request))
         assert isinstance(events[-1], Finished)
         stats = events[-1].stats
-        return collect(events, events[-1]).tokens, stats.rounds, stats.decode_s / (stats.rounds + stats.plain_steps)
+        return fold(events).tokens, stats.rounds, stats.decode_s / (stats.rounds + stats.plain_steps)
 
     return decode
 

@@ -25,7 +25,7 @@ from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
@@ -42,7 +42,7 @@ def ask(engine: Engine, request: GenerationRequest) -> CompletedReply:
     ended = events[-1]
     if not isinstance(ended, Finished):
         raise RuntimeError(ended.message if isinstance(ended, Failed) else "the reply has no end")
-    return collect(events, ended)
+    return fold(events)
 
 
 def sitting(engine: Engine, turns: int, max_tokens: int) -> list[dict[str, int]]:

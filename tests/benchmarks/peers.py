@@ -41,7 +41,7 @@ from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.errors import UserError  # noqa: E402
 from mlx_engine.contract.events import Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Mode  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.formats import chat_prompt  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
@@ -68,7 +68,7 @@ def slipstream(engine: Engine, mode: Mode) -> Decoder:
         events = list(engine.generate(GenerationRequest(prompt_tokens=tuple(prompt), mode=mode, max_tokens=limit, reuse=False)))
         ended = events[-1]
         assert isinstance(ended, Finished), ended
-        reply = collect(events, ended)
+        reply = fold(events)
         return Run(reply.tokens, reply.stats.decode_tok_s or 0.0)
 
     return decode

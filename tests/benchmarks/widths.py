@@ -31,8 +31,8 @@ from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.cli.bench_ratio import paired_ratio  # noqa: E402
 from mlx_engine.contract.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
+from mlx_engine.contract.whole_replies import fold  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402
-from mlx_engine.engine.comparison import collect  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 
@@ -72,7 +72,7 @@ def answer(engine: Engine, request: GenerationRequest) -> CompletedReply:
     events = list(engine.generate(request))
     ended = events[-1]
     assert isinstance(ended, Finished), ended
-    return collect(events, ended)
+    return fold(events)
 
 
 Mode = tuple[str, Engine, dict[str, Any]]  # name, engine, changes to the request

@@ -4,7 +4,7 @@ import threading
 
 from mlx_engine.contract.events import CompletedReply, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.engine.comparison import collect
+from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.engine import Engine
 
 
@@ -25,7 +25,7 @@ def events(engine: Engine, request: GenerationRequest, cancel: threading.Event |
 def reply(engine: Engine, request: GenerationRequest) -> CompletedReply:
     seen = events(engine, request)
     assert isinstance(seen[-1], Finished), seen[-1]
-    return collect(seen, seen[-1])
+    return fold(seen)
 
 
 def failure(engine: Engine, request: GenerationRequest) -> str:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.events import Commit, Finished, Stats
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Sampling
+from mlx_engine.contract.whole_replies import first_difference
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import comparison
-from mlx_engine.engine.comparison import TextDifference, compare, difference, first_difference, tie_margin
+from mlx_engine.engine.comparison import TextDifference, compare, difference, tie_margin
 from tests.mlx_engine.asking import reply, tokens
 
 some = st.lists(st.integers(0, 3), max_size=8)

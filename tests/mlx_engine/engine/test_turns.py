@@ -14,11 +14,11 @@ from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
+from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.engine.comparison import collect
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost, events
 from mlx_engine.hardware import device, memory
@@ -57,7 +57,7 @@ class Running:
     def whole(self) -> CompletedReply:
         end = self.events[-1]
         assert isinstance(end, Finished), end
-        return collect(self.events, end)
+        return fold(self.events)
 
 
 def begin(engine: Engine, request: GenerationRequest) -> Running:
