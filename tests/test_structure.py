@@ -224,6 +224,19 @@ def test_imported_packages_are_declared_and_declared_ones_imported() -> None:
     assert {normalized(home) for name in names for home in homes[name]} == declared()
 
 
+def test_no_private_part_of_another_package_is_imported() -> None:
+    """It may change in any release. mlx-lm is pinned to one, and Pygments gives the type of tokens no other name."""
+    known = {"mlx_lm.utils._get_classes", "pygments.token._TokenType"}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package in PACKAGES
+        for path in sources(package)
+        for line, name in imports(path)
+        if name.split(".")[0] not in PACKAGES and any(re.match(r"_(?!_)", part) for part in name.split(".")) and name not in known
+    ]
+    assert not wrong
+
+
 def test_architecture_has_a_reason_for_every_dependency() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     table = text.partition("## Which package is needed for what?")[2].partition("\n## ")[0]

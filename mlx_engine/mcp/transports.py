@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
-from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
@@ -30,6 +29,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.processes import kill_all, started_by
 
+Streams = tuple[Any, Any]  # of messages from and to the server, as the SDK's `Transport` yields them
 LARGEST_MESSAGE = 4 << 20  # bytes
 _MOST_VALUES = 100_000  # of a message. Parsing more would hold up the other threads
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -116,7 +116,7 @@ def _has_too_many_values(message: bytes | bytearray) -> bool:
 
 
 @asynccontextmanager
-async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[TransportStreams]:
+async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[Streams]:
     """Run a program, and yield streams of its messages.
 
     Raises:
@@ -268,7 +268,7 @@ def kill(process: Process, number: int = signal.SIGKILL) -> None:
 
 
 @asynccontextmanager
-async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | None) -> AsyncIterator[TransportStreams]:
+async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | None) -> AsyncIterator[Streams]:
     """Yield streams of messages to and from a web address.
 
     The SDK doesn't follow redirects to other hosts.
