@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
@@ -85,6 +85,29 @@ class Running:
 def draw_sidebar(app: Running, width: int) -> None:
     """Make the list of chats this wide, as the mouse does at its edge."""
     app.window.split.moveSplitter(width, 1)
+
+
+class _StrayWindows(QObject):
+    """A filter that records widgets which are shown before they have a parent, and so are windows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        shown = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
+        if shown and not isinstance(watched, QDialog | QMainWindow | QMenu):
+            self.shown.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        return False
+
+
+@pytest.fixture
+def stray_windows(qapp: QApplication) -> Iterator[list[str]]:
+    """The widgets that were shown as windows of their own during the test."""
+    watch = _StrayWindows()
+    qapp.installEventFilter(watch)
+    yield watch.shown
+    qapp.removeEventFilter(watch)
 
 
 @pytest.fixture(scope="package", autouse=True)

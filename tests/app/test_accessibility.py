@@ -29,7 +29,7 @@ from app.views.models.picker_dialog import PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
-from mlx_engine.contract.events import Failed
+from mlx_engine.contract.events import Failed, PromptsSaved
 from mlx_engine.contract.requests import RemoteConnection
 from mlx_engine.mcp.record import CallRecord, CallState
 from mlx_engine.remote.saved_endpoints import SavedConnection
@@ -82,8 +82,8 @@ def out_of_reach(window: QWidget) -> list[str]:
 
 
 @pytest.fixture
-def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
-    """Every screen of the app, open."""
+def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str, QWidget]:
+    """Every screen of the app, open. No part of one was a window of its own on the way."""
     app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
     note = tmp_path / "note.md"
     note.write_text("A note.")
@@ -95,6 +95,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app.conductor.notify("A notice.")
     window = app.window
     window.transcript.find_bar.open_search()
+    window.saved_prompts.found = PromptsSaved(bytes=1, quota=2, read_tokens=3)
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()
@@ -112,6 +113,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
     fresh = start()
+    assert stray_windows == []
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
     assert {

@@ -2,15 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
 from app.system.appearance import DEFAULT_TEXT_SIZE
+from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
@@ -55,25 +57,17 @@ def test_a_reply_that_ends_before_it_is_shown_is_complete(qapp: QApplication, qt
     assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
 
 
-def test_a_message_never_opens_as_a_separate_window(start: Start, qapp: QApplication) -> None:
-    class Windows(QObject):
-        def __init__(self) -> None:
-            super().__init__()
-            self.opened: list[QWidget] = []
-
-        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
-                self.opened.append(watched)
-            return False
-
-    app = start(ScriptedEngine([[commit(TEXT), commit(TEXT), done()]] * 2))
-    windows = Windows()
-    qapp.installEventFilter(windows)
+def test_a_message_never_opens_as_a_separate_window(start: Start, stray_windows: list[str], tmp_path: Path) -> None:
+    app = start(ScriptedEngine([[commit(TEXT), commit(TEXT), done()]] * 3))
     app.ask("Hello")
     app.ask("Long " * 2000)
+    (note := tmp_path / "note.md").write_text("A note.")
+    app.conductor.attachments.attach([note])
+    app.until(lambda: bool(app.conductor.attachments.files))
+    app.ask("With a file")
     assert app.reply.buttons.isVisible()
-    qapp.removeEventFilter(windows)
-    assert windows.opened == []
+    assert any(chips.isVisible() for chips in app.window.transcript.findChildren(AttachmentChips))
+    assert stray_windows == []
 
 
 def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:

@@ -110,6 +110,7 @@ class SavedPromptsRows(QObject):
         self._prompts, self._parent = prompts, parent
         self.used = small_label(theme, "", "secondary", wrap=True)
         self.spared = small_label(theme, "", "secondary", wrap=True)
+        self.spared.setParent(parent)  # without a parent, it would briefly be a window
         self.folder = small_label(theme, "", "secondary", elided=True)
         self.clear = button(tr("Clear Now…"), look="bordered", clicked=self._clear)
         self.choose = button(tr("Choose Folder…"), look="bordered", clicked=self._choose)

@@ -213,7 +213,7 @@ class PromptView(MessageView):
             self.versions = VersionStepper(theme, turn.asked, actions, self)
             foot.insertWidget(1, self.versions)
             if turn.asked.attachments:
-                self.files = AttachmentChips(theme, removable=False)
+                self.files = AttachmentChips(theme, removable=False, parent=self)
                 self.files.show_files(list(turn.asked.attachments), {})
                 layout.insertWidget(0, self.files)
                 if self.text:
