@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.formats.calls import HARMONY
 from mlx_engine.formats.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.formats.known_prompts import known_prompts
-from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread
+from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
 _INSTRUCTION = "later"
@@ -240,7 +240,7 @@ def _rendered(
     templates = tokenizer.chat_template
     if not tokenizer.has_chat_template or (isinstance(templates, str | dict) and not default_template(templates)):
         raise UserError.of(NO_CHAT_TEMPLATE)
-    options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": reply, "enable_thinking": thinking}
+    options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
     if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
         options["thinking"] = thinking
     if effort and takes_effort(tokenizer):
@@ -261,7 +261,7 @@ def _rendered(
             continue
         tried.append(chat)
         try:
-            text = on_thread(partial(tokenizer.apply_chat_template, chat, **options), cancel, tokenizer)
+            text = on_thread(partial(render_chat, tokenizer, chat, **options), cancel, tokenizer)
             size, known = known_prompts(tokenizer).beginning(text)
             return text, known + _encode(tokenizer, text[size:], cancel, limit)
         except (UserError, RenderingCancelled):
@@ -319,8 +319,8 @@ def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: threading.Event | 
         contents = (("user", "a"), ("assistant", "b"), ("system", _INSTRUCTION), ("user", "c"))
         chat = [{"role": role, "content": content} for role, content in contents]
         try:
-            tokens = on_thread(partial(tokenizer.apply_chat_template, chat, add_generation_prompt=True), cancel, tokenizer)
-            _later_systems[tokenizer] = _INSTRUCTION in tokenizer.decode(tokens)
+            text = on_thread(partial(render_chat, tokenizer, chat, add_generation_prompt=True), cancel, tokenizer)
+            _later_systems[tokenizer] = _INSTRUCTION in text
         except (UserError, RenderingCancelled):
             raise
         except Exception:  # the template rejects them

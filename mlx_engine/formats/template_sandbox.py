@@ -2,7 +2,7 @@
 
 Templates are programs from the hub. Jinja's sandbox limits none of these, and Python can't interrupt a string operation, so
 templates are rendered in a child process that is killed when it exceeds a limit or when the request is canceled. The rest of
-transformers' `apply_chat_template` stays here, on a thread that can be abandoned.
+`apply_chat_template` is done here, on a thread that can be abandoned.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from transformers.utils import chat_template_utils
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+from transformers import PreTrainedTokenizerBase
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.formats import template_child
@@ -254,14 +255,26 @@ def _ended() -> UserError:
 renderer = TemplateProcess()
 
 
-class _Template:
-    """A replacement for transformers' compiled template."""
+def render_chat(tokenizer: TokenizerWrapper, chat: Sequence[dict[str, Any]], **options: Any) -> str:
+    """Return a chat's text, as mlx-lm's `apply_chat_template` does without tokenizing.
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    The template is rendered by the child process. Renderers that are Python code of mlx-lm or transformers run here.
 
-    def render(self, **variables: Any) -> str:
-        return renderer.render(self._source, variables)
+    Raises:
+        TemplateRejection: the template raised an error.
+        Exception: a renderer in Python raised it.
+        UserError, RenderingCancelled: as for `TemplateProcess.render`.
+    """
+    in_python = type(tokenizer._tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
+    if in_python or tokenizer._chat_template is not None:
+        return tokenizer.apply_chat_template(chat, tokenize=False, **options)
+    defaults = {"tools": None, "documents": None, "add_generation_prompt": False, "enable_thinking": tokenizer.has_thinking}
+    variables = {**defaults, **tokenizer.special_tokens_map, **options, "messages": [_with_reasoning(turn) for turn in chat]}
+    return renderer.render(tokenizer.get_chat_template(tools=variables["tools"]), variables)
 
 
-vars(chat_template_utils)["_compile_jinja_template"] = _Template
+def _with_reasoning(turn: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without empty fields, and its thinking under each name that templates read."""
+    turn = {name: value for name, value in turn.items() if value is not None}
+    thinking = next((turn[name] for name in ("reasoning_content", "thinking", "reasoning") if name in turn), None)
+    return turn if thinking is None else {"thinking": thinking, **turn, "reasoning_content": thinking}

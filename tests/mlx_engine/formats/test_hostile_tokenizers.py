@@ -29,7 +29,7 @@ def test_a_tokenizer_that_crashes_is_reported(monkeypatch):
     def crash(*args: Any, **options: Any) -> None:
         raise Panic("retry-limit-in-match over")
 
-    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", crash)
+    monkeypatch.setattr(PreTrainedTokenizerBase, "get_chat_template", crash)
     with pytest.raises(UserError, match=r"tokenizer crashed \(retry-limit-in-match over\)") as reported:
         rendered("x")
     assert reported.value.text.code == "tokenizer_crashes"
@@ -54,7 +54,7 @@ def test_a_tokenizer_that_crashes_on_a_continued_reply_is_reported(monkeypatch, 
 def test_a_tokenizer_that_takes_too_long_is_reported(monkeypatch):
     monkeypatch.setattr(template_sandbox, "_TOKENIZER_SECONDS", 0.2)
     forever = threading.Event()
-    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", lambda *_, **__: forever.wait(600))
+    monkeypatch.setattr(PreTrainedTokenizerBase, "get_chat_template", lambda *_, **__: forever.wait(600))
     with pytest.raises(UserError, match=r"tokenizer takes longer than 0\.2 seconds") as reported:
         rendered("x")
     forever.set()
@@ -63,7 +63,7 @@ def test_a_tokenizer_that_takes_too_long_is_reported(monkeypatch):
 
 def test_stop_ends_waiting_for_a_tokenizer(monkeypatch):
     forever, cancel = threading.Event(), threading.Event()
-    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", lambda *_, **__: forever.wait(600))
+    monkeypatch.setattr(PreTrainedTokenizerBase, "get_chat_template", lambda *_, **__: forever.wait(600))
     threading.Timer(0.2, cancel.set).start()
     with pytest.raises(template_sandbox.RenderingCancelled):
         rendered("x", cancel)
@@ -73,7 +73,7 @@ def test_stop_ends_waiting_for_a_tokenizer(monkeypatch):
 def test_abandoned_threads_do_not_pile_up(monkeypatch):
     monkeypatch.setattr(template_sandbox, "_TOKENIZER_SECONDS", 0.2)
     end, starts = threading.Event(), []
-    monkeypatch.setattr(PreTrainedTokenizerBase, "apply_chat_template", lambda *_, **__: (starts.append(1), end.wait(600), "x")[2])
+    monkeypatch.setattr(PreTrainedTokenizerBase, "get_chat_template", lambda *_, **__: (starts.append(1), end.wait(600), "x")[2])
     for _ in range(3):
         with pytest.raises(UserError, match="tokenizer takes longer"):
             rendered("x")
