@@ -1,14 +1,12 @@
 """The server's routes, request checks, error responses, and log."""
 
 import asyncio
-import json
 import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -32,7 +30,6 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest
 log = logging.getLogger(__name__)
 
 DIALECTS = (chat_completions.DIALECT, completions.DIALECT, responses.DIALECT, messages.DIALECT)
-_LOGGED = 100_000  # characters of a request, if content is logged
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 _LINGER_S = 1.0  # seconds in which the body of a refused request is discarded
 
@@ -141,13 +138,12 @@ class Api:
         return JSONResponse(found)
 
     async def _count_tokens(self, request: Request) -> Response:
-        fields = messages.MessagesFields.parse(await self._body(request))
-        counted = fields.counted()
-        async with self.models.using(fields.model):
-            return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
+        exchange = messages.MessagesExchange(await read_json(request.scope, request.receive, self._log_content))
+        async with self.models.using(exchange.fields.model):
+            return JSONResponse({"input_tokens": await count(self._submit_for(request), exchange.counted())})
 
     async def _tokenize(self, request: Request) -> Response:
-        exchange = chat_completions.ChatExchange(await self._body(request))
+        exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
         async with self.models.using(exchange.fields.model) as pair:
             (chat, *_) = exchange.begin(pair)
             counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
@@ -155,25 +151,23 @@ class Api:
             return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})
 
     async def _reply(self, dialect: Dialect, request: Request) -> Response:
-        exchange, submit = dialect.decode(await self._body(request)), self._submit_for(request)
+        exchange = dialect.decode(await read_json(request.scope, request.receive, self._log_content))
+        submit = self._submit_for(request)
         if not exchange.fields.stream:
             return JSONResponse(await until_gone(request.receive, whole(self.models, submit, exchange)))
         events = streamed(self.models, submit, exchange)
         return EventStream(await until_gone(request.receive, anext(events)), events)
-
-    async def _body(self, request: Request) -> Any:
-        body = await read_json(request.scope, request.receive)
-        if self._log_content:
-            log.info("%s %s", request.scope["path"], json.dumps(body, ensure_ascii=False)[:_LOGGED])
-        return body
 
     def _submit_for(self, http: Request) -> Submit:
         """Return the way of an HTTP request to the engine: calls are restored and kept, and replies are counted."""
         meter: RequestMeter = http.state.meter
 
         def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:
-            counted = meter.counting(deliver) if isinstance(request, GenerationRequest) else deliver
-            return self.models.submit(self._calls.restored(request), self._calls.keeping(counted))
+            if isinstance(request, GenerationRequest):
+                deliver = meter.counting(deliver)
+            if any(message.calls for message in request.messages):
+                request = self._calls.restored(request)
+            return self.models.submit(request, self._calls.keeping(deliver))
 
         return submit
 

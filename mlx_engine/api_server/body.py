@@ -23,6 +23,7 @@ MAX_BYTES = 16 << 20
 MAX_DEPTH = 64  # nested lists and objects
 MAX_VALUES = 50_000  # in all lists and objects
 _MAX_TOKEN_IDS = 2_000_000
+_LOGGED = 100_000  # characters of a request, if content is logged
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # matches at every quote, so that the search is linear
 READ_S = 30.0  # seconds for a whole body
 _NAME, _NAMES = 60, 1000  # characters of a name, and of all names in a line of the log
@@ -46,6 +47,7 @@ class Fields(BaseModel):
 
     Attributes:
         refused: fields that would change the reply but aren't supported, each with its accepted values. Null is always accepted.
+        explained: message and code of the error for some of these fields.
         nested: names of the supported fields inside a field or a list, separated by spaces, by path. Values without an entry can
             have any content.
         schema_field: the field for the answer's schema, if any.
@@ -53,6 +55,7 @@ class Fields(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
     refused: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    explained: ClassVar[dict[str, tuple[str, str]]] = {}
     nested: ClassVar[dict[str, str]] = {}
     schema_field: ClassVar[str] = ""
 
@@ -68,7 +71,8 @@ class Fields(BaseModel):
         for name, harmless in cls.refused.items():
             value = _at(body, name)
             if value is not None and not any(type(value) is type(each) and value == each for each in harmless):
-                raise ApiError(400, f"“{name}” isn't supported. Remove it.", name, "unsupported_parameter")
+                message, code = cls.explained.get(name, (f"“{name}” isn't supported. Remove it.", "unsupported_parameter"))
+                raise ApiError(400, message, name, code)
         for name in body:
             if body[name] and (other := cls.own_name(name)):
                 raise ApiError(400, f"“{name}” isn't supported here. Use “{other}”.", name, "unsupported_parameter")
@@ -142,8 +146,11 @@ def log_ignored(what: str, names: Iterable[str]) -> None:
         log.warning("Ignoring %s %s%s in requests", what, ", ".join(map(ascii, shown)), more)
 
 
-async def read_json(scope: Scope, receive: Receive) -> Any:
+async def read_json(scope: Scope, receive: Receive, logs: bool = False) -> Any:
     """Return the JSON value of a request's body.
+
+    Args:
+        logs: whether to log the value.
 
     Raises:
         ApiError: the body is too large, too deep, too slow, or not JSON.
@@ -176,6 +183,8 @@ async def read_json(scope: Scope, receive: Receive) -> Any:
         raise _too_deep() from None
     except ValueError:
         raise ApiError(400, "The body isn't valid JSON in UTF-8.", code="invalid_json") from None
+    if logs:
+        log.info("%s %s", scope["path"], json.dumps(value, ensure_ascii=False)[:_LOGGED])
     return value
 
 

@@ -35,8 +35,6 @@ class CallCache:
 
     def restored(self, request: GenerationRequest | CountTokens) -> GenerationRequest | CountTokens:
         """Return a request with its calls as the model wrote them."""
-        if not any(message.calls for message in request.messages):
-            return request
         messages = tuple(replace(message, calls=tuple(map(self._restored, message.calls))) for message in request.messages)
         return replace(request, messages=messages)
 

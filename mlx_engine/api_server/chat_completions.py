@@ -17,7 +17,6 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.api_server.sampling_fields import Effort, TokenLimit, effort_of
 from mlx_engine.api_server.served_models import model_id
-from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, Stats
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
@@ -110,6 +109,7 @@ class ChatExchange(Exchange):
     def __init__(self, body: Any) -> None:
         fields = self.fields = ChatFields.parse(body)
         self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
+        self.limiting = self.tools.limiting
         first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
         messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
         started = messages.pop() if fields.continue_final_message else Message("assistant", "")
@@ -145,9 +145,6 @@ class ChatExchange(Exchange):
             logprobs=(fields.top_logprobs or 0) if fields.logprobs else None,
         )
         return openai.repeated(request, fields.n or 1)
-
-    def limiting(self, deliver: Deliver) -> Deliver:
-        return self.tools.limiting(deliver)
 
     def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         if isinstance(event, PrefillProgress) and self.fields.return_progress:

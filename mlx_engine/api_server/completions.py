@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from mlx_engine.api_server import openai
 from mlx_engine.api_server.body import Chunk
-from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, unlimited
 from mlx_engine.api_server.logprob_fields import CompletionLogprobs
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.reply_figures import details, timings
@@ -50,6 +50,7 @@ class CompletionExchange(Exchange):
     """A request for completions of prompts, and its replies."""
 
     fields: CompletionFields
+    limiting = staticmethod(unlimited)
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = CompletionFields.parse(body)

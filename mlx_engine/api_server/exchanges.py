@@ -3,8 +3,8 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -37,7 +37,12 @@ QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of 
 _NEVER = 3600.0
 
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
+Limiting = Callable[[Deliver], Deliver]
 T = TypeVar("T")
+
+
+def unlimited(deliver: Deliver) -> Deliver:
+    return deliver
 
 
 class Exchange(Protocol):
@@ -47,9 +52,11 @@ class Exchange(Protocol):
 
     Attributes:
         fields: the request.
+        limiting: returns a `deliver` for replies in which calls of tools that aren't allowed become text.
     """
 
     fields: SamplingFields
+    limiting: Limiting
 
     def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
         """Return the engine's requests, once the pair is known.
@@ -58,10 +65,6 @@ class Exchange(Protocol):
             ApiError: the pair can't do what is requested.
         """
         ...
-
-    def limiting(self, deliver: Deliver) -> Deliver:
-        """Return a `deliver` for replies in which calls of tools that aren't allowed become text."""
-        return deliver
 
     def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         """Return the chunks for an event of reply `index`."""
@@ -162,7 +165,7 @@ class _Inbox:
 async def batches(
     submit: Submit,
     request: GenerationRequest | CountTokens,
-    limiting: Callable[[Deliver], Deliver] = lambda deliver: deliver,
+    limiting: Limiting = unlimited,
     quiet_s: float = _NEVER,
 ) -> AsyncGenerator[list[Event], None]:
     """Yield the events of a reply, or of counting tokens, in batches.
@@ -202,7 +205,7 @@ def _error_of(event: Event | None) -> ApiError | None:
     return ApiError.because(UserError.of(event)) if isinstance(event, Failed) else None
 
 
-async def complete(submit: Submit, request: GenerationRequest, limiting: Callable[[Deliver], Deliver]) -> CountedReply:
+async def complete(submit: Submit, request: GenerationRequest, limiting: Limiting) -> CountedReply:
     """Return a whole reply."""
     texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
     parts: list[Commit | ToolCall] = []
@@ -234,9 +237,11 @@ async def count(submit: Submit, request: CountTokens) -> int:
 async def whole(models: Models, submit: Submit, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request, once its model is loaded."""
     async with models.using(exchange.fields.model) as pair:
-        with _naming_schema(exchange.fields):
+        try:
             requests = exchange.begin(pair)
             return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
+        except ApiError as error:
+            raise _naming_schema(error, exchange) from None
 
 
 async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
@@ -254,34 +259,29 @@ async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncG
                 began = True
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
-            with _naming_schema(exchange.fields):
-                for index, request in enumerate(exchange.begin(entry.result())):
-                    async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
-                        async for batch in events:
-                            chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
-                            if not chunks and (not batch or now() - sent_at >= QUIET_S):
-                                chunks = list(exchange.sign_of_life(index))
-                            elif not (began or any(map(_is_progress, batch))):
-                                continue
-                            if chunks or not began:
-                                began, sent_at = True, now()
-                                yield _server_sent(chunks)
+            for index, request in enumerate(exchange.begin(entry.result())):
+                async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
+                    async for batch in events:
+                        chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
+                        if not chunks and (not batch or now() - sent_at >= QUIET_S):
+                            chunks = list(exchange.sign_of_life(index))
+                        elif not (began or any(map(_is_progress, batch))):
+                            continue
+                        if chunks or not began:
+                            began, sent_at = True, now()
+                            yield _server_sent(chunks)
             yield _server_sent(exchange.end())
     except ApiError as error:
         if not began:
-            raise
+            raise _naming_schema(error, exchange) from None
         yield _server_sent(exchange.failed(error))
 
 
-@contextmanager
-def _naming_schema(fields: SamplingFields) -> Iterator[None]:
-    """Name the field of an error in a schema."""
-    try:
-        yield
-    except ApiError as error:
-        if error.code == "bad_schema":
-            error.param = fields.schema_param
-        raise
+def _naming_schema(error: ApiError, exchange: Exchange) -> ApiError:
+    """Return an error with the name of the field with the schema, if it is about one."""
+    if error.code == "bad_schema":
+        error.param = exchange.fields.schema_param
+    return error
 
 
 def _is_progress(event: Event) -> bool:

@@ -4,19 +4,18 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import anthropic, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
-from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, unlimited
 from mlx_engine.api_server.messages_history import (
     BLOCK,
     AnthropicMessage,
     AnthropicTool,
     Blocks,
-    check_media,
     deferred_tools,
     functions,
     system_text,
@@ -82,24 +81,19 @@ class MessagesFields(SamplingFields):
         "output_config.format.json_schema": "type name strict schema",
     }
     schema_field = "output_config.format"
-    refused: ClassVar[dict[str, tuple[Any, ...]]] = SamplingFields.refused | {
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "thread": (),
+        **SamplingFields.refused,
         "mcp_servers": ([],),
         "n": (1,),
         "logprobs": (False,),
         "top_logprobs": (0,),
         "container": (),
-        "thread": (),
     }
 
-    @classmethod
-    def parse(cls, body: Any) -> Self:
-        if isinstance(body, dict) and body.get("thread") is not None:
-            message = "“thread” isn't supported. Send the whole chat without it."
-            raise ApiError(400, message, "thread", "thread_unsupported_request")  # tells clients to do so
-        fields = super().parse(body)
-        blocks = chain(fields.system, *(message.content for message in fields.messages))
-        log_ignored("content blocks of type", unknown_types(blocks))
-        return fields
+    explained: ClassVar[dict[str, tuple[str, str]]] = {
+        "thread": ("“thread” isn't supported. Send the whole chat without it.", "thread_unsupported_request")  # clients then do so
+    }
 
     def chat(self) -> tuple[Message, ...]:
         """Return the messages for the engine.
@@ -107,11 +101,12 @@ class MessagesFields(SamplingFields):
         Raises:
             ApiError: the user sent an image or a document.
         """
-        check_media(self.messages)
+        last = max((at for at, message in enumerate(self.messages) if message.role == "assistant"), default=-1)
         text = system_text(self.system)
         found = [Message("system", text)] if text else []
         later = deferred_tools(self.tools or ())
-        found += [each for message in self.messages for each in message.messages(later)]
+        for at, message in enumerate(self.messages):
+            found += message.messages(f"messages.{at}.content", at > last, later)
         return openai_tools.with_a_user(found)
 
     def offered(self) -> openai_tools.OfferedTools:
@@ -119,28 +114,28 @@ class MessagesFields(SamplingFields):
         wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
         return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",), wanted)
 
-    def counted(self) -> CountTokens:
-        """Return the engine's request to count the tokens of the chat."""
-        return CountTokens(self.chat(), self.thinks, tools=self.offered().declared)
-
-    @property
-    def thinks(self) -> bool:
-        return self.thinking is not None and self.thinking.type != "disabled"
-
 
 class MessagesExchange(Exchange):
     """A request for a message, and the reply."""
 
     fields: MessagesFields
+    limiting = staticmethod(unlimited)
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = MessagesFields.parse(body)
         self._tools, self._messages = fields.offered(), fields.chat()
+        self._thinking = fields.thinking is not None and fields.thinking.type != "disabled"
         self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
         self._began = False  # whether the stream's first event was sent
         self._thinking_tokens = 0
         self._head = anthropic.message(fields.model or ALIAS)
+        blocks = chain(fields.system, *(message.content for message in fields.messages))
+        log_ignored("content blocks of type", unknown_types(blocks))
+
+    def counted(self) -> CountTokens:
+        """Return the engine's request to count the tokens of the chat."""
+        return CountTokens(self._messages, self._thinking, tools=self._tools.declared)
 
     def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
         self._head["model"] = model_id(pair)
@@ -153,7 +148,7 @@ class MessagesExchange(Exchange):
             messages=messages[:-1] if prefill else messages,
             continue_from=prefill,
             continue_thinking=last.thinking if last and prefill else "",
-            thinking=fields.thinks,
+            thinking=self._thinking,
             effort=effort_of(output.effort),
             stop=tuple(fields.stop_sequences or fields.stop or ()),
             tools=self._tools.declared,

@@ -139,8 +139,18 @@ class AnthropicMessage(BaseModel):
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self, deferred: Mapping[str, AnthropicTool]) -> Iterator[Message]:
-        """Yield the engine's messages: tool results, then the text."""
+    def messages(self, where: str, is_new: bool, deferred: Mapping[str, AnthropicTool]) -> Iterator[Message]:
+        """Yield the engine's messages: tool results, then the text.
+
+        Args:
+            where: name of the content's field.
+            is_new: whether the model should answer this message now. Elsewhere, and next to tool results, the model reads
+                “[image]” in place of media, so that the chat can continue.
+            deferred: tools that are defined where blocks refer to them, by name.
+
+        Raises:
+            ApiError: a new message has an image or a document.
+        """
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
             calls = tuple(block.call() for block in self.content if block.type == "tool_use")
@@ -148,29 +158,15 @@ class AnthropicMessage(BaseModel):
             if text or thinking or calls:
                 yield Message("assistant", text, thinking, calls)
             return
-        yield from (block.result(deferred) for block in self.content if block.type == "tool_result")
-        text = text_of(self.content)
-        if text or (self.role == "user" and all(block.type == "text" for block in self.content)):
-            yield Message(self.role, text)
-
-
-def check_media(messages: Sequence[AnthropicMessage]) -> None:
-    """Refuse images and documents in the messages that the model should answer now.
-
-    In earlier messages, and next to tool results, the model reads “[image]”, so that the chat can continue.
-
-    Raises:
-        ApiError: a message has one.
-    """
-    for at, message in reversed(list(enumerate(messages))):
-        if message.role == "assistant":
-            return
-        kinds = [block.type for block in message.content]
-        media = [index for index, kind in enumerate(kinds) if kind in _MEDIA]
-        if media and "tool_result" not in kinds:
-            name, kind = f"messages.{at}.content.{media[0]}", kinds[media[0]]
+        kinds = [block.type for block in self.content]
+        if is_new and "tool_result" not in kinds and (media := [at for at, kind in enumerate(kinds) if kind in _MEDIA]):
+            name, kind = f"{where}.{media[0]}", kinds[media[0]]
             why = f"“{name}” has the type “{kind}”, but the model reads only text. Remove it."
             raise ApiError(400, why, f"{name}.type", "unsupported_content")
+        yield from (block.result(deferred) for block in self.content if block.type == "tool_result")
+        text = text_of(self.content)
+        if text or (self.role == "user" and all(kind == "text" for kind in kinds)):
+            yield Message(self.role, text)
 
 
 def functions(tools: Sequence[AnthropicTool], messages: Iterable[AnthropicMessage]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,7 +17,6 @@ from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.api_server.responses_input import ItemReader, encrypted
 from mlx_engine.api_server.sampling_fields import Effort, SamplingFields, TokenLimit, effort_of
 from mlx_engine.api_server.served_models import ALIAS, model_id
-from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Channel, Commit, Event, Finished, PairInfo, Queued, Stats, StopReason
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
@@ -65,23 +64,23 @@ class ResponseFields(SamplingFields):
         "text.format.json_schema": "type name strict schema",
     }
     schema_field = "text.format"
-    refused: ClassVar[dict[str, tuple[Any, ...]]] = SamplingFields.refused | {
+    refused: ClassVar[dict[str, tuple[Any, ...]]] = {
         "previous_response_id": (),
         "conversation": (),
+        **SamplingFields.refused,
         "background": (False,),
         "n": (1,),
         "prompt": (),
         "truncation": ("disabled",),
         "text.verbosity": ("medium",),
     }
-
-    @classmethod
-    def parse(cls, body: Any) -> Self:
-        for name in ("previous_response_id", "conversation"):
-            if isinstance(body, dict) and body.get(name) is not None:
-                message = f"Responses aren't stored, so “{name}” isn't supported. Send the whole conversation in “input”."
-                raise ApiError(400, message, name, "unsupported_parameter")
-        return super().parse(body)
+    explained: ClassVar[dict[str, tuple[str, str]]] = {
+        name: (
+            f"Responses aren't stored, so “{name}” isn't supported. Send the whole conversation in “input”.",
+            "unsupported_parameter",
+        )
+        for name in ("previous_response_id", "conversation")
+    }
 
 
 @dataclass(frozen=True)
@@ -139,6 +138,7 @@ class ResponseExchange(Exchange):
         form = fields.text.format if fields.text else None
         tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
         self.tools = openai_tools.OfferedTools(tools, kinds, fields.tool_choice)
+        self.limiting = self.tools.limiting
         self._messages = openai_tools.with_a_user(given.messages)
         self._schema = openai_tools.schema_of(form, fields.schema_field)
         log_ignored("values of include", {*(fields.include or ())} - {_LOGPROBS, _ENCRYPTED})
@@ -191,9 +191,6 @@ class ResponseExchange(Exchange):
             if self._response[name] is None:
                 self._response[name] = getattr(request.sampling, name)
         return [request]
-
-    def limiting(self, deliver: Deliver) -> Deliver:
-        return self.tools.limiting(deliver)
 
     def encode(self, index: int, event: Event) -> Iterable[Chunk]:
         if isinstance(event, Queued):

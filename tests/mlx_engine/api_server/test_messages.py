@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.api_server import anthropic, body, exchanges
-from mlx_engine.api_server.messages import MessagesExchange, MessagesFields
+from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.events import Event, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
@@ -231,7 +231,7 @@ class TestChats:
             each | {"content": [text(each["content"], **CACHED)]} if isinstance(each["content"], str) else each for each in messages
         ]
         assert asked(*as_blocks, tools=[READ | CACHED, FETCH]) == request
-        assert MessagesFields.parse({"messages": messages, "tools": [READ, FETCH]}).counted().tools == request.tools
+        assert MessagesExchange({"messages": messages, "tools": [READ, FETCH]}).counted().tools == request.tools
 
 
 class TestNormalization:
@@ -370,7 +370,7 @@ class TestFields:
                 part[key] = data.draw(junk)
                 break
             part = part[key]
-        for read in (lambda: MessagesExchange(body).begin(played.PAIR), lambda: MessagesFields.parse(body).counted()):
+        for read in (lambda: MessagesExchange(body).begin(played.PAIR), lambda: MessagesExchange(body).counted()):
             try:
                 read()
             except ApiError as error:
