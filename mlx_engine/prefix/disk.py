@@ -223,17 +223,18 @@ class DiskPrefixes:
             if not unsaved.parts or not is_unused(unsaved.branch):
                 del self._unsaved[0]
                 continue
-            part, chat = unsaved.parts[0], unsaved.branch.chat
-            assert chat is not None
-            if self._store.own(part.key, chat):  # for example, another chat with the same beginning was saved meanwhile
+            part, branch = unsaved.parts[0], unsaved.branch
+            assert branch.chat is not None
+            is_gone = part.has_states and part.end not in branch.marks and part.end != branch.caches.length  # to free memory
+            if is_gone or self._store.own(part.key, branch.chat):  # another chat with the same beginning may have saved it
                 del unsaved.parts[0]
                 continue
             if not self._writer.has_room:
                 return _RETRY_S
-            header, buffers = self._copy(unsaved.branch, part)
+            header, buffers = self._copy(branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
-            self._writer.write(_Written(part, header, buffers, chat, replaces))
+            self._writer.write(_Written(part, header, buffers, branch.chat, replaces))
             return 0.0
         return None
 

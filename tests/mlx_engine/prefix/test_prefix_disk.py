@@ -88,6 +88,23 @@ def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path
     assert stats.disk_tokens == stats.reused_tokens >= len(prompt) - 4
 
 
+def test_states_that_memory_no_longer_holds_are_not_saved(engine, tmp_path):
+    begin(engine, tmp_path)
+    prompt = PROMPT * 7
+    reply(engine, tokens(prompt, max_tokens=9, ignore_eos=True, reuse=True))
+    (branch,) = engine.snapshots._branches
+    positions = {*branch.marks, len(prompt)}
+    while branch.marks:
+        engine.free_memory(1)
+    save(engine)
+    for at in positions:
+        begin(engine, tmp_path)
+        request = tokens([*prompt[:at], 5, 6, 7], width=4, max_tokens=9, ignore_eos=True)
+        expected, got = reply(engine, request), reply(engine, dataclasses.replace(request, reuse=True))
+        assert got.tokens == expected.tokens
+        assert got.stats.accepted_per_round == expected.stats.accepted_per_round
+
+
 def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     begin(engine, tmp_path)
     reply(engine, tokens(PROMPT * 7, max_tokens=20, reuse=True, private=True))
