@@ -57,6 +57,14 @@ class Owners:
         """Make all of an owner's parts no longer belong to it."""
         self._path(owner).unlink(missing_ok=True)
 
+    def discard(self, owner: str, keys: Collection[str]) -> set[str]:
+        """Make parts no longer belong to an owner. Return those that then belong to nobody."""
+        if not keys:
+            return set()
+        owned = self.keys(owner)
+        self.retain({owner: owned}, owned.difference(keys))
+        return set(keys).difference(*self.read().values())
+
     def retain(self, owned: Mapping[str, set[str]], stored: Collection[str]) -> None:
         """Of what `read` returned, drop the keys of parts that are no longer stored."""
         for owner, keys in owned.items():

@@ -189,7 +189,7 @@ class PrefixStore:
             header: tensors by name, as in a safetensors header.
             buffers: the tensors' bytes, in order.
             chat: the chat that the part belongs to.
-            replaces: keys of parts that are no longer needed.
+            replaces: keys of parts that the chat no longer needs.
         """
         facts = {"format": FORMAT, "key": part.key, "pair": part.pair, "parent": part.parent, "start": str(part.start)}
         facts |= {"tokens": packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
@@ -213,7 +213,7 @@ class PrefixStore:
             try:
                 self._owners.add(owner, [part.key])
                 self._insert(stored)
-                self.remove(self._select("key", replaces))
+                self.remove(self._select("key", sorted(self._owners.discard(owner, replaces))))
             except BaseException:
                 path.unlink(missing_ok=True)  # the index can't count it
                 raise

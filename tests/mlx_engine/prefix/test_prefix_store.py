@@ -22,6 +22,7 @@ from mlx_engine.prefix import fingerprint as fingerprints
 from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.index import INDEX
+from mlx_engine.prefix.part import SavedPart
 from mlx_engine.prefix.part_store import PrefixStore, default_folder
 from tests.examples import sampled
 from tests.mlx_engine.prefix.saved_parts import PAIR, ROOMY, files, save, tokens_of
@@ -62,6 +63,27 @@ def test_deleting_a_chat_deletes_what_only_it_used(store):
     assert len(store.whole_parts(PAIR, [*shared, *range(7000, 7512)])) == 4
     store.forget("two")
     assert files(store) == []
+
+
+def test_a_chat_replaces_only_what_no_other_chat_owns(store):
+    """Two chats had the same text and continue differently, one after the other."""
+
+    def end(*tokens: int) -> SavedPart:
+        return SavedPart.of(PAIR, PAIR, 0, tokens, False)
+
+    def add(part: SavedPart, chat: str, *replaces: SavedPart) -> None:
+        tensor = {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}
+        assert store.add(part, {"rows.0": tensor}, [b"rows"], chat, [each.key for each in replaces])
+
+    add(shared := end(1, 2), "one")
+    assert store.own(shared.key, "two")
+    add(first := end(1, 2, 3), "one", shared)
+    assert store.known([shared.key, first.key]) == {shared.key, first.key}
+    store.forget("one")
+    assert store.known([shared.key, first.key]) == {shared.key}
+    add(second := end(1, 2, 4), "two", shared)
+    assert store.known([shared.key, second.key]) == {second.key}
+    assert len(files(store)) == 1
 
 
 @pytest.mark.parametrize("delete", [lambda store: store.forget("chat"), PrefixStore.clear])
