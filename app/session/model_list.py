@@ -17,8 +17,9 @@ from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import MTP, parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
@@ -406,7 +407,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
 def _own_heads(target: str, models: list[LocalModel]) -> list[DrafterRepo]:
     """Return the MTP head inside a target on disk as a drafter."""
     found = next((model for model in models if model.repo.lower() == target.lower() and model.head and not model.problem), None)
-    return [DrafterRepo(target, "MTP", size_gb=found.head / 1e9)] if found else []
+    return [DrafterRepo(target, MTP.name, size_gb=found.head / 1e9)] if found else []
 
 
 def _recommended(one: Candidate, target: str) -> Candidate:

@@ -12,8 +12,8 @@ from app.text.language import number, tr
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS
+from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
 from mlx_engine.models.library.pair import demo_pair

@@ -15,7 +15,7 @@ from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, DrafterResult, DrafterRun, DraftersCompared, Finished, LoadProgress, TuningProgress
 from mlx_engine.contract.requests import CompareDrafters, GenerationRequest, Message
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.registry import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.library import model_name

@@ -14,8 +14,8 @@ from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
+from mlx_engine.drafters.registry import looks_like_drafter, parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.downloads.download import Inspection, inspect_pair
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub, NoAnswer, delete_token, store_token
@@ -27,7 +27,7 @@ from mlx_engine.models.files.hub_cache import Cache, model_folder, model_folder_
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
-from mlx_engine.models.library.library import LocalModel, add_folder, local_models, looks_like_drafter, remove_folder
+from mlx_engine.models.library.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 import mlx.core as mx
 
 from mlx_engine.contract.limits import PREFILL_ROWS
-from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.targets.target import Caches, Target
 
 CHUNK = PREFILL_ROWS

@@ -14,8 +14,8 @@ import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import WidthChoice
-from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.formats.logprobs import Report, RowLogprobs, read
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.block_verify import BlockVerdict

@@ -14,9 +14,9 @@ from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice, WidthController
-from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.formats.logprobs import Report, RowLogprobs, read
 from mlx_engine.targets.target import Caches, Target
 

@@ -5,9 +5,9 @@ from typing import Protocol
 
 import mlx.core as mx
 
-from mlx_engine.drafters.context import DraftContext
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.kernels.operations import Operations
-from mlx_engine.models.configs.drafter_config import DrafterConfig
 
 _INJECTED_ROWS = 64  # rows per injection of a `Backlog`
 
@@ -64,6 +64,11 @@ class Drafter(Protocol):
 
     config: DrafterConfig
     operations: Operations
+
+    @property
+    def dtype(self) -> mx.Dtype:
+        """Dtype of all computations."""
+        ...
 
     @property
     def bits(self) -> int:

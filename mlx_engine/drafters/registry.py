@@ -1,81 +1,127 @@
-"""Load a drafter from its folder."""
+"""The kinds of drafters. This is their only list.
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+Reading configs needs no MLX. It is imported when a drafter is made.
+"""
 
-import mlx.core as mx
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.drafters.dspark import DSparkDrafter
-from mlx_engine.drafters.eagle3 import Eagle3Drafter
-from mlx_engine.drafters.gemma4_assistant import Gemma4AssistantDrafter, source_layers
-from mlx_engine.drafters.mtp import MtpDrafter
-from mlx_engine.drafters.tensors import read
-from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
-from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.drafters.dflash.config import KIND as DFLASH
+from mlx_engine.drafters.dflash2.config import KIND as DFLASH2
+from mlx_engine.drafters.dspark.config import KIND as DSPARK
+from mlx_engine.drafters.eagle3.config import KIND as EAGLE3
+from mlx_engine.drafters.gemma4_assistant.config import KIND as ASSISTANT
+from mlx_engine.drafters.mtp.config import KIND as MTP
+from mlx_engine.drafters.parts.config_fields import contradiction, unexpected
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.published_fields import architectures, is_speculators
 
-_LARGE = 1e9  # bytes above which drafters are quantized by default
+if TYPE_CHECKING:
+    import mlx.core as mx
+
+    from mlx_engine.drafters.drafter import Drafter
+    from mlx_engine.drafters.parts.ends import TargetEnd
+    from mlx_engine.drafters.parts.tensors import Tensors
+
+KINDS: dict[str, DrafterKind] = {kind.name: kind for kind in (DFLASH, DFLASH2, DSPARK, MTP, EAGLE3, ASSISTANT)}
+
+
+def kind_of(config: dict) -> DrafterKind:
+    """Return the kind of drafter that a config.json describes.
+
+    Raises:
+        UserError: its kind is unknown or ambiguous.
+    """
+    names = set(architectures(config))
+    if is_speculators(config):
+        field = "speculators_model_type"
+        found = [kind for kind in KINDS.values() if kind.speculators and kind.speculators == config.get(field)]
+        if found and names and not names.intersection(found[0].speculators_architectures):
+            raise contradiction("architectures", [*architectures(config)], field, found[0].speculators)
+    else:
+        field = "architectures"
+        found = [kind for kind in KINDS.values() if names.intersection(kind.architectures)]
+        found = found or [kind for kind in KINDS.values() if kind.recognizes(config)]
+    if len(found) != 1:
+        raise unexpected(field, config.get(field), ", ".join(KINDS))
+    return found[0]
+
+
+def parse(config: dict) -> DrafterConfig:
+    """Return the validated config of a drafter's config.json.
+
+    Raises:
+        UserError: the architecture is unsupported, or a field is unknown, missing, or contradictory.
+    """
+    return kind_of(config).read(config)
+
+
+def looks_like_drafter(config: dict) -> bool:
+    """Return whether a config.json belongs to a drafter, supported or not."""
+    names = " ".join(architectures(config))
+    return (
+        "dflash_config" in config
+        or "speculators_model_type" in config
+        or str(config.get("model_type")).endswith("_mtp")
+        or any(kind.resembles and kind.resembles in names for kind in KINDS.values())
+    )
 
 
 def make(
     config: DrafterConfig,
-    weights: dict[str, mx.array],
-    dtype: mx.Dtype,
-    embed: Callable[[mx.array], mx.array],
-    head: Callable[[mx.array], mx.array],
+    weights: "dict[str, mx.array]",
+    dtype: "mx.Dtype",
+    embed: "TargetEnd",
+    head: "TargetEnd",
     bits: int = 16,
     layers: Sequence[Any] = (),
-) -> DFlashDrafter:
-    """Create a drafter, with the arguments and errors of `DFlashDrafter`, and the target's layers for an assistant.
-
-    For a float16 target, DFlash 2 drafters compute in bfloat16, because their activations exceed the range of float16.
-    """
-    if config.assistant:
-        return Gemma4AssistantDrafter(config, weights, dtype, embed, head, bits, layers)
-    if config.selector is None:
-        kinds = {MtpDrafter: config.mtp, DSparkDrafter: config.dspark, Eagle3Drafter: config.eagle3}
-        kind = next((kind for kind, own in kinds.items() if own), DFlashDrafter)
-        return kind(config, weights, dtype, embed, head, bits)
-    if dtype != mx.float16:
-        return DFlash2Drafter(config, weights, dtype, embed, head, bits)
-    wide = mx.bfloat16
-    ends = (lambda tokens: embed(tokens).astype(wide)), (lambda hidden: head(hidden.astype(dtype)))
-    return DFlash2Drafter(config, weights, wide, *ends, bits)
-
-
-def load(
-    folder: Path,
-    dtype: mx.Dtype,
-    embed: Callable[[mx.array], mx.array],
-    head: Callable[[mx.array], mx.array],
-    bits: int = 16,
-    layers: Sequence[Any] = (),
-    tensors: dict[str, mx.array] | None = None,
-) -> DFlashDrafter:
-    """Load a drafter from a folder, with the arguments of `make`.
+) -> "Drafter":
+    """Return a drafter.
 
     Args:
-        tensors: the drafter's tensors, if they differ from those in the folder.
+        config: from `parse`.
+        weights: tensors by published name, all of which must be used. The dict is emptied.
+        dtype: dtype of all computations. Drafters whose activations exceed the range of float16 use bfloat16 instead of it.
+        embed: the target's embedding, with its scale.
+        head: the target's head.
+        bits: bits per weight of floating-point matrices: 4, 8, or 16 (unquantized).
+        layers: the target's layers.
 
     Raises:
-        UserError: files are missing or damaged, or the drafter isn't supported.
+        UserError: a tensor is missing, unexpected, misshapen, or not finite.
     """
-    return make(parse(read_config(folder)), tensors or read(folder), dtype, embed, head, bits, layers)
+    import mlx.core as mx
+
+    from mlx_engine.drafters.parts.tensors import Tensors
+
+    kind, wide = KINDS[config.kind], dtype
+    if kind.overflows and dtype == mx.float16:
+        wide, ends = mx.bfloat16, (embed, head)
+        embed, head = (lambda ids: ends[0](ids).astype(wide)), (lambda hidden: ends[1](hidden.astype(dtype)))
+    own = _module(config, "tensors").renamed(weights) if kind.renames else weights
+    tensors = Tensors(own, wide, config.stored, bits)
+    own.clear()  # frees each published tensor once it is taken
+    weights.clear()
+    drafter = build(config, tensors, embed, head, layers)
+    tensors.finish()
+    mx.eval(drafter.parameters())
+    return drafter
+
+
+def build(
+    config: DrafterConfig, tensors: "Tensors", embed: "TargetEnd", head: "TargetEnd", layers: Sequence[Any] = ()
+) -> "Drafter":
+    """Return a drafter made of its tensors, with the other arguments of `make`."""
+    drafter: Drafter = _module(config, "model").build(tensors, config, embed, head, layers)
+    return drafter
 
 
 def tapped(config: DrafterConfig, layers: Sequence[Any]) -> tuple[int, ...]:
     """Return the taps in a target with these layers."""
-    if config.assistant is None:
-        return config.tapped(len(layers))
-    return *(index - 1 for index in source_layers(layers)), len(layers)  # the inputs of both layers, and the final norm
+    return _module(config, "model").tapped(layers) if config.reads_target_keys else config.tapped(len(layers))
 
 
-def usual_bits(nbytes: int) -> int:
-    """Return the default bits per weight for a drafter of `nbytes` bytes.
-
-    A draft reads every weight once, so fewer bits are faster on a GPU and hardly change the proposals. Small drafters keep their
-    published format. On a CPU, all drafters do, because quantized products are slow there.
-    """
-    return 4 if mx.default_device().type == mx.gpu and nbytes > _LARGE else 16
+def _module(config: DrafterConfig, name: str) -> Any:
+    return import_module(f"{__package__}.{KINDS[config.kind].folder}.{name}")

@@ -13,21 +13,21 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.decoding.width import PairHistory
-from mlx_engine.drafters import lora
-from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.registry import load as load_drafter
-from mlx_engine.drafters.registry import tapped, usual_bits
-from mlx_engine.drafters.tensors import read as read_tensors
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import parse, tapped
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.channels import call_format
 from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.formats.tokenizer_files import has_tokenizer, tokenizer_code
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
+from mlx_engine.loading import lora
+from mlx_engine.loading.drafter_files import load as load_drafter
+from mlx_engine.loading.drafter_files import read as read_tensors
+from mlx_engine.loading.drafter_files import usual_bits
 from mlx_engine.loading.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.loading.warmup import warm
-from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
 from mlx_engine.models.configs.families import family_of, why_not_runnable
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config, recommended_sampling, weight_files
@@ -243,7 +243,7 @@ def load(
     yield LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders)
 
 
-def _format(drafter: DFlashDrafter) -> str:
+def _format(drafter: Drafter) -> str:
     return f"{drafter.bits} bit" if drafter.bits < 16 else str(drafter.dtype).removeprefix("mlx.core.")
 
 

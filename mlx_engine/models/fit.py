@@ -7,8 +7,9 @@ from typing import Any, Literal
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
 from mlx_engine.models.configs.target_config import STEP, LayerState, layer_states, text_config, text_family, whole
 
 FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
@@ -147,8 +148,7 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
     if not on_cpu and config.stored is None and stored > _LARGE:
         held, formula = int(stored * _FOUR_BITS / 16), f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
     # K and V projections are stored twice: per layer for the block, and concatenated for the context
-    projections = 0 if config.assistant else 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
-    copy = round(projections * held / stored * 2) if stored else 0
+    copy = round(config.injected * held / stored * 2) if stored else 0
     return FitLine("Drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from mlx_engine.contract.limits import MOST_REPLY_TOKENS
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Message
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import DrafterConfig, parse
 from mlx_engine.models.configs.target_config import layer_states
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.mtp_head import pair_bytes
@@ -65,7 +66,8 @@ def _step(config: DrafterConfig, features: int) -> int:
     """Return the bytes of a pass of training, in float32: logits, attention scores, their gradients, and features."""
     logits = config.block_size * (config.vocab_size or 1 << 18)
     blocks = _blocks(logits)
-    scores = config.layers * config.heads * config.block_size * (MOST_REPLY_TOKENS + config.block_size)
+    keys = MOST_REPLY_TOKENS + blocks // _TOGETHER * config.block_size  # of the context and of all blocks over it
+    scores = config.layers * config.heads * config.block_size * keys
     return 4 * (4 * blocks * logits + 2 * blocks * scores + _TOGETHER * MOST_REPLY_TOKENS * features)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.drafters.context import DraftContext, LayerContext
+from mlx_engine.drafters.parts.context import DraftContext, LayerContext
 from mlx_engine.targets.cache_adapter import arrays
 from mlx_engine.targets.target import Caches
 

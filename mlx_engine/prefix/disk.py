@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import mlx.core as mx
 
-from mlx_engine.drafters.context import LayerContext
+from mlx_engine.drafters.parts.context import LayerContext
 from mlx_engine.hardware import memory
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.part import BLOCK, SavedPart

@@ -11,12 +11,12 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
-from mlx_engine.drafters.tensors import save_tensors
+from mlx_engine.drafters.dflash.config import read
+from mlx_engine.drafters.parts.block_tensors import matrices, vectors
+from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.loading import loaded_pair
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.tuning.block_model import matrices, vectors
 
 _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those that add to the residual
 
@@ -49,7 +49,7 @@ def create(
             template = "“{folder}” already contains something else. Choose another folder, or use the same options as before."
             raise UserError("drafter_exists", template, folder=str(folder))
         return
-    parsed = parse(config)
+    parsed = read(config)
     keys = iter(mx.random.split(mx.random.key(seed), len(matrices(parsed))))
     weights = {name: mx.ones(size, mx.bfloat16) for name, size in vectors(parsed).items()}
     for name, (rows, columns) in matrices(parsed).items():

@@ -16,11 +16,11 @@ from mlx_engine.contract.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.tensors import save_tensors
+from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.loading.loaded_pair import LoadedPair
-from mlx_engine.tuning.block_model import DECAY, Batch
+from mlx_engine.tuning.block_loss import DECAY, Batch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur

@@ -10,10 +10,11 @@ import mlx.core as mx
 import mlx.optimizers as optimizers
 import numpy as np
 
-from mlx_engine.drafters.lora import LOW_RANK
-from mlx_engine.drafters.tensors import save_tensors
-from mlx_engine.models.configs.drafter_config import DrafterConfig
-from mlx_engine.tuning.block_model import Batch, Trained, matrices, vectors
+from mlx_engine.drafters.parts.block_config import BlockConfig
+from mlx_engine.drafters.parts.block_tensors import matrices, vectors
+from mlx_engine.drafters.parts.tensors import LOW_RANK, save_tensors
+from mlx_engine.drafters.parts.trained_tensors import Trained
+from mlx_engine.tuning.block_loss import Batch
 from mlx_engine.tuning.recorded_replies import TargetReply, batches
 
 Draw = Callable[[int, np.random.Generator], Sequence[Any]]
@@ -58,14 +59,14 @@ class TrainingPlan:
         return warm * (1 - done) * (_AT_KNEE / (1 - self.knee) if self.knee else 1.0)
 
 
-def fitting(plan: TrainingPlan, config: DrafterConfig) -> TrainingPlan:
+def fitting(plan: TrainingPlan, config: BlockConfig) -> TrainingPlan:
     """Return a plan with fewer replies and anchors per step if the memory of their logits requires it."""
     blocks = max(2, _LOGITS // ((config.vocab_size or 1 << 18) * config.block_size))
     replies = min(plan.replies, max(2, blocks // 4))
     return replace(plan, replies=replies, anchors=min(plan.anchors, blocks // replies))
 
 
-def first_weights(config: DrafterConfig, plan: TrainingPlan, weights: Trained) -> Trained:
+def first_weights(config: BlockConfig, plan: TrainingPlan, weights: Trained) -> Trained:
     """Return what a plan trains: an adapter that changes nothing yet, or the drafter's weights in float32."""
     if not plan.rank:
         return {

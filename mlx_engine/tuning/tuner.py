@@ -21,17 +21,18 @@ from mlx_engine.contract.events import Generate, Tuned, TuningProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters import lora
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.lora import LOW_RANK
-from mlx_engine.drafters.registry import load as load_drafter
-from mlx_engine.drafters.tensors import plain_name, read, save_tensors
+from mlx_engine.drafters.parts.tensors import LOW_RANK, plain_name, save_tensors
+from mlx_engine.drafters.parts.trained_tensors import Trained
 from mlx_engine.hardware import memory
+from mlx_engine.loading import lora
+from mlx_engine.loading.drafter_files import load as load_drafter
+from mlx_engine.loading.drafter_files import read
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, digest, locked_run
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.tuning.block_model import BlockModel, Trained
+from mlx_engine.tuning.block_loss import BlockLoss
 from mlx_engine.tuning.recorded_replies import UNUSABLE, TargetReply, load, record, rounds
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, draw_replies, first_weights, fitting
 
@@ -174,7 +175,7 @@ class _Run:
             private=True,
         )
 
-    def training(self, model: BlockModel, own: Replies, general: Replies) -> Generator[TuningProgress, None, Trained]:
+    def training(self, model: BlockLoss, own: Replies, general: Replies) -> Generator[TuningProgress, None, Trained]:
         """Train in steps, and return the weights."""
         request = self.request
         plan = fitting(_FROM_SCRATCH if request.whole else _TUNING, model.config)
@@ -183,7 +184,7 @@ class _Run:
         _, drafter = self.pair.folders
         assert drafter is not None
         weights = {plain_name(name): array for name, array in read(drafter).items()} if request.whole else {}
-        trainer = Trainer(model.loss, plan, first_weights(model.config, plan, weights), self._state)
+        trainer = Trainer(model, plan, first_weights(model.config, plan, weights), self._state)
         block, ends = model.config.block_size, frozenset(self.pair.tokenizer.eos_token_ids)
         for loss in trainer.run(lambda _, draw: draw_replies(plan, own.learned, general.learned, block, ends, draw)):
             step = EngineText.of(
@@ -278,11 +279,11 @@ def best_strength(speeds: Mapping[float, tuple[float, float]], general_before: f
     return max(unharmed, key=lambda strength: (unharmed[strength], strength)) if unharmed else min(speeds)
 
 
-def _model(pair: LoadedPair, drafter: Drafter, folder: Path) -> BlockModel:
+def _model(pair: LoadedPair, drafter: Drafter, folder: Path) -> BlockLoss:
     """Return the drafter to train. In float16, gradients would vanish."""
     target, dtype = pair.target, mx.bfloat16 if pair.dtype == mx.float16 else pair.dtype
     ends = (lambda tokens: target.embed(tokens).astype(dtype)), (lambda hidden: target.head(hidden.astype(pair.dtype)))
-    return BlockModel(drafter.config, read(folder), dtype, *ends, drafter.bits)
+    return BlockLoss(drafter.config, read(folder), dtype, *ends, drafter.bits)
 
 
 def is_better(before: float, after: float, general_before: float, general_after: float) -> bool:

@@ -169,6 +169,116 @@
             <translation>{title} (Kopie)</translation>
         </message>
         <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>Letzten Prompt &amp;vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Delete</source>
+            <translation>&amp;Löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Delete {count} Chats</source>
+            <translation>{count} Chats &amp;löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Edit Last Message</source>
+            <translation>Letzte Nachricht &amp;bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;New Chat</source>
+            <translation>&amp;Neuer Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Next Chat</source>
+            <translation>&amp;Nächster Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Pin</source>
+            <translation>An&amp;heften</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Previous Chat</source>
+            <translation>&amp;Vorheriger Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Regenerate Reply</source>
+            <translation>Antwort neu &amp;erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Stop</source>
+            <translation>&amp;Stopp</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Thinking</source>
+            <translation>Nach&amp;denken</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>Antwort &amp;fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>Letzte &amp;Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>D&amp;uplicate</source>
+            <translation>Du&amp;plizieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>In &amp;Ordner bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>Nächste Ve&amp;rsion</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>New &amp;Folder</source>
+            <translation>Neuer &amp;Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>New Folder…</source>
+            <translation>Neuer Ordner …</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>None</source>
+            <translation>Keiner</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Previous &amp;Version</source>
+            <translation>Vorherige &amp;Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Re&amp;name</source>
+            <translation>&amp;Umbenennen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Rolling &amp;Window</source>
+            <translation>&amp;Gleitendes Fenster</translation>
+        </message>
+        <message>
             <location filename="../../app/session/compare_run.py" />
             <source>Saved as {file}.</source>
             <translation>Gesichert als {file}.</translation>
@@ -2815,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash-2-Drafter mit höherer Annahmequote.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>Dieses Paar von diesem Computer löschen</translation>
         </message>
@@ -3137,6 +3242,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>{kind} by {maker}</source>
             <translation>{kind} von {maker}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{kind} drafter, with a higher acceptance rate.</source>
+            <translation>{kind}-Drafter mit höherer Annahmequote.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -4839,442 +4949,102 @@
             <translation>Im Schlüsselbund gesichert.</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Appearance</source>
-            <translation>&amp;Erscheinungsbild</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Attach Files…</source>
             <translation>Dateien an&amp;hängen …</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Chat</source>
-            <translation>&amp;Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Close Window</source>
-            <translation>Fenster s&amp;chließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>&amp;Befehlspalette …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>Letzten Prompt &amp;vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Contrast</source>
-            <translation>&amp;Kontrast</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Copy</source>
-            <translation>&amp;Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Delete</source>
-            <translation>&amp;Löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Delete {count} Chats</source>
-            <translation>{count} Chats &amp;löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Edit</source>
-            <translation>&amp;Bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Edit Last Message</source>
-            <translation>Letzte Nachricht &amp;bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Export Chat…</source>
             <translation>Chat &amp;exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Export {count} Chats…</source>
             <translation>{count} Chats &amp;exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;File</source>
-            <translation>&amp;Ablage</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>Im Chat &amp;suchen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Help</source>
-            <translation>&amp;Hilfe</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Import Chats…</source>
             <translation>Chats &amp;importieren …</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Keyboard Shortcuts</source>
-            <translation>&amp;Tastaturkurzbefehle</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Larger Text</source>
-            <translation>&amp;Größerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Local Server</source>
-            <translation>&amp;Lokaler Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Minimize</source>
-            <translation>&amp;Minimieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Models…</source>
-            <translation>&amp;Modelle …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;New Chat</source>
-            <translation>&amp;Neuer Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Next Chat</source>
-            <translation>&amp;Nächster Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Paste</source>
-            <translation>&amp;Einsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Pin</source>
-            <translation>An&amp;heften</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>&amp;Vorheriger Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>Slipstream &amp;beenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Redo</source>
-            <translation>Wieder&amp;holen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Regenerate Reply</source>
-            <translation>Antwort neu &amp;erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Report a Problem…</source>
-            <translation>&amp;Problem melden …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Search All Chats</source>
-            <translation>Alle Chats durch&amp;suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Stop</source>
-            <translation>&amp;Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Thinking</source>
-            <translation>Nach&amp;denken</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Tools…</source>
-            <translation>&amp;Werkzeuge …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Undo</source>
-            <translation>&amp;Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;User Guide</source>
-            <translation>&amp;Benutzerhandbuch</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;View</source>
-            <translation>&amp;Darstellung</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Window</source>
-            <translation>&amp;Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Zoom</source>
-            <translation>&amp;Zoomen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>About Slipstream</source>
-            <translation>Über Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Actual Si&amp;ze</source>
-            <translation>Originalgrö&amp;ße</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>Chat-&amp;Einstellungen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Check for &amp;Updates…</source>
-            <translation>Nach &amp;Updates suchen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Check for Updates at &amp;Launch</source>
-            <translation>Beim &amp;Start nach Updates suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Compare &amp;Prompt…</source>
-            <translation>&amp;Prompt vergleichen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>Antwort &amp;fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>Letzte &amp;Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Cu&amp;t</source>
-            <translation>&amp;Ausschneiden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>D&amp;uplicate</source>
-            <translation>Du&amp;plizieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Delete A&amp;ll Chats…</source>
-            <translation>A&amp;lle Chats löschen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>&amp;Alle Chats exportieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>Wei&amp;tersuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>&amp;Vorheriges suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Go to &amp;Message Field</source>
-            <translation>Zum &amp;Nachrichtenfeld</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Go to Chat &amp;List</source>
-            <translation>Zur &amp;Chatliste</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>In &amp;Ordner bewegen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>Nächste Ve&amp;rsion</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>New &amp;Folder</source>
-            <translation>Neuer &amp;Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Next &amp;Link</source>
-            <translation>Nächster &amp;Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Previous &amp;Version</source>
-            <translation>Vorherige &amp;Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>Vorheriger Lin&amp;k</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Re&amp;name</source>
-            <translation>&amp;Umbenennen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Rolling &amp;Window</source>
-            <translation>&amp;Gleitendes Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>S&amp;maller Text</source>
-            <translation>&amp;Kleinerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Scroll to &amp;End</source>
-            <translation>Zum &amp;Ende scrollen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Select &amp;All</source>
-            <translation>A&amp;lles auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show &amp;Logs</source>
-            <translation>&amp;Protokolle anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>&amp;Seitenleiste einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show To&amp;ken Sources</source>
-            <translation>To&amp;ken-Quellen einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Tune &amp;Drafter…</source>
-            <translation>Drafter anpa&amp;ssen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>Alle {count} Chats werden gelöscht. Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Attach Files</source>
             <translation>Dateien anhängen</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
+            <source>Delete A&amp;ll Chats…</source>
+            <translation>A&amp;lle Chats löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Delete All</source>
             <translation>Alle löschen</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Delete All Chats?</source>
             <translation>Alle Chats löschen?</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>&amp;Alle Chats exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Export All Chats</source>
             <translation>Alle Chats exportieren</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Export Chat</source>
             <translation>Chat exportieren</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Export Chats</source>
             <translation>Chats exportieren</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>Chats importieren</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>JSON for later import (*.json)</source>
             <translation>JSON zum späteren Importieren (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>JSON, with all versions (*.json)</source>
             <translation>JSON, mit allen Zweigen (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New Folder…</source>
-            <translation>Neuer Ordner …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>None</source>
-            <translation>Keiner</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream-Chats</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Text, code, and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
         </message>
@@ -5282,6 +5052,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
             <translation>Ein kleines Modell entwirft Token, und das große prüft sie. Der Text ist genau der des großen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>About Slipstream</source>
+            <translation>Über Slipstream</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5430,6 +5205,16 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>&amp;Appearance</source>
+            <translation>&amp;Erscheinungsbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>&amp;Contrast</source>
+            <translation>&amp;Kontrast</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>1 program is using the server.</source>
             <translation>1 Programm nutzt den Server.</translation>
         </message>
@@ -5472,6 +5257,36 @@
             <location filename="../../app/window/main_window.py" />
             <source>“{title}” can't be saved. If you quit now, its latest changes will be lost.</source>
             <translation>„{title}“ kann nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Chat</source>
+            <translation>&amp;Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Edit</source>
+            <translation>&amp;Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;File</source>
+            <translation>&amp;Ablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Help</source>
+            <translation>&amp;Hilfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;View</source>
+            <translation>&amp;Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Window</source>
+            <translation>&amp;Fenster</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -5652,6 +5467,191 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Use the small model to speed up the large one, starting with the next reply</source>
             <translation>Das kleine Modell nutzen, um das große zu beschleunigen, ab der nächsten Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Close Window</source>
+            <translation>Fenster s&amp;chließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>&amp;Befehlspalette …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Copy</source>
+            <translation>&amp;Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>Im Chat &amp;suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Keyboard Shortcuts</source>
+            <translation>&amp;Tastaturkurzbefehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Larger Text</source>
+            <translation>&amp;Größerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Local Server</source>
+            <translation>&amp;Lokaler Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Minimize</source>
+            <translation>&amp;Minimieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Models…</source>
+            <translation>&amp;Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Paste</source>
+            <translation>&amp;Einsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>Slipstream &amp;beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Redo</source>
+            <translation>Wieder&amp;holen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Report a Problem…</source>
+            <translation>&amp;Problem melden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Search All Chats</source>
+            <translation>Alle Chats durch&amp;suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Tools…</source>
+            <translation>&amp;Werkzeuge …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Undo</source>
+            <translation>&amp;Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;User Guide</source>
+            <translation>&amp;Benutzerhandbuch</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Zoom</source>
+            <translation>&amp;Zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Actual Si&amp;ze</source>
+            <translation>Originalgrö&amp;ße</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Chat Se&amp;ttings…</source>
+            <translation>Chat-&amp;Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Check for &amp;Updates…</source>
+            <translation>Nach &amp;Updates suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Check for Updates at &amp;Launch</source>
+            <translation>Beim &amp;Start nach Updates suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Compare &amp;Prompt…</source>
+            <translation>&amp;Prompt vergleichen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Cu&amp;t</source>
+            <translation>&amp;Ausschneiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>Wei&amp;tersuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>&amp;Vorheriges suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Go to &amp;Message Field</source>
+            <translation>Zum &amp;Nachrichtenfeld</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Go to Chat &amp;List</source>
+            <translation>Zur &amp;Chatliste</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Next &amp;Link</source>
+            <translation>Nächster &amp;Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>Vorheriger Lin&amp;k</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>S&amp;maller Text</source>
+            <translation>&amp;Kleinerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Scroll to &amp;End</source>
+            <translation>Zum &amp;Ende scrollen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Select &amp;All</source>
+            <translation>A&amp;lles auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show &amp;Logs</source>
+            <translation>&amp;Protokolle anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>&amp;Seitenleiste einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show To&amp;ken Sources</source>
+            <translation>To&amp;ken-Quellen einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Tune &amp;Drafter…</source>
+            <translation>Drafter anpa&amp;ssen …</translation>
         </message>
     </context>
     <context>
@@ -6197,85 +6197,91 @@
             <translation>Breite 1 wurde verlangt</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/dflash.py" />
-            <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>„{name}“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
+            <location filename="../../mlx_engine/drafters/gemma4_assistant/model.py" />
             <source>assistant_without_keys</source>
             <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
             <translation>Dem Zielmodell fehlen die Schichten, deren Schlüssel dieser Drafter liest. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/lora.py" />
-            <source>adapter_outdated</source>
-            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
-            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passen Sie ihn erneut an.</translation>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_missing</source>
+            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
-            <source>drafter_file_unreadable</source>
-            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation>Die Datei {file} des Drafters kann nicht gelesen werden: {error}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_unexpected</source>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_unknown</source>
+            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_fields_contradict</source>
+            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
+            <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/ends.py" />
+            <source>drafter_vocabulary_invalid</source>
+            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <translation>„{name}“ des Drafters muss {count:,} verschiedene Token-IDs unter {vocabulary:,} enthalten. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
             <extracomment>The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters hat {columns} Spalten, die sich nicht in Gruppen von {group} teilen lassen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
-            <source>drafter_mask_needs_code</source>
-            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
-            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_quantization_undeclared</source>
             <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters ist quantisiert gespeichert, aber seine config.json enthält kein „quantization“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_missing</source>
             <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
             <translation>In den Gewichten des Drafters fehlt „{name}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_finite</source>
             <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters enthält NaN oder Unendlich. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_floating</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as floating point. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als Gleitkommazahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_integer</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als ganze Zahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_packed</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als gepackte ganze Zahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_shape</source>
             <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
             <translation>„{name}“ des Drafters hat die Form {shape}, aber seine config.json verlangt {expected}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
             <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
@@ -6503,6 +6509,18 @@
             <translation>Slipstream wurde mit einer ungültigen Anzahl von Threads („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/loading/drafter_files.py" />
+            <source>drafter_file_unreadable</source>
+            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
+            <translation>Die Datei {file} des Drafters kann nicht gelesen werden: {error}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/drafter_files.py" />
+            <source>drafter_mask_needs_code</source>
+            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
+            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
@@ -6561,6 +6579,12 @@
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>Wird aufgewärmt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/lora.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>Der angepasste Drafter in {file} wird nicht verwendet, weil sich der Drafter oder das Zielmodell geändert hat. Passen Sie ihn erneut an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/target_model.py" />
@@ -6807,30 +6831,6 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_missing</source>
-            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Er setzt „{field}“ auf {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält ein unbekanntes „{field}“ ({value}). Wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />
@@ -8003,7 +8003,7 @@
             <translation>gibt „{field}“ in den Quantisierungseinstellungen als {value} an; erlaubt: {allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tuning/block_model.py" />
+            <location filename="../../mlx_engine/tuning/block_loss.py" />
             <source>drafter_not_tunable</source>
             <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
             <translation>Nur DFlash- und DFlash-2-Drafter lassen sich anpassen. Wählen Sie einen anderen Drafter.</translation>

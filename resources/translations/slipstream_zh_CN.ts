@@ -169,6 +169,116 @@
             <translation>{title} 副本</translation>
         </message>
         <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>比较上一个提示词(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Delete</source>
+            <translation>删除(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Delete {count} Chats</source>
+            <translation>删除 {count} 个对话(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Edit Last Message</source>
+            <translation>编辑上一条消息(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;New Chat</source>
+            <translation>新建对话(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Next Chat</source>
+            <translation>下一个对话(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Pin</source>
+            <translation>置顶(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Previous Chat</source>
+            <translation>上一个对话(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Regenerate Reply</source>
+            <translation>重新生成回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Stop</source>
+            <translation>停止(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Thinking</source>
+            <translation>思考(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>继续回复(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>拷贝上一条回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>D&amp;uplicate</source>
+            <translation>复制对话(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>移到文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>下一个版本(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>New &amp;Folder</source>
+            <translation>新建文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>New Folder…</source>
+            <translation>新建文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>None</source>
+            <translation>无</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Previous &amp;Version</source>
+            <translation>上一个版本(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Re&amp;name</source>
+            <translation>重新命名(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Rolling &amp;Window</source>
+            <translation>滚动窗口(&amp;W)</translation>
+        </message>
+        <message>
             <location filename="../../app/session/compare_run.py" />
             <source>Saved as {file}.</source>
             <translation>已存储为 {file}。</translation>
@@ -2815,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>DFlash 2 drafter, with a higher acceptance rate.</source>
-            <translation>DFlash 2 草稿模型，接受率更高。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>从磁盘删除此模型对</translation>
         </message>
@@ -3137,6 +3242,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>{kind} by {maker}</source>
             <translation>{maker} 的 {kind}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>{kind} drafter, with a higher acceptance rate.</source>
+            <translation>{kind} 草稿模型，接受率更高。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -4839,442 +4949,102 @@
             <translation>存储在钥匙串中。</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Appearance</source>
-            <translation>外观(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Attach Files…</source>
             <translation>附加文件(&amp;A)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Chat</source>
-            <translation>对话(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Close Window</source>
-            <translation>关闭窗口(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>命令面板(&amp;C)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>比较上一个提示词(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Contrast</source>
-            <translation>对比度(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Copy</source>
-            <translation>拷贝(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Delete</source>
-            <translation>删除(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Delete {count} Chats</source>
-            <translation>删除 {count} 个对话(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Edit</source>
-            <translation>编辑(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Edit Last Message</source>
-            <translation>编辑上一条消息(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Export Chat…</source>
             <translation>导出对话(&amp;E)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Export {count} Chats…</source>
             <translation>导出 {count} 个对话(&amp;E)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;File</source>
-            <translation>文件(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>在对话中查找(&amp;F)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Help</source>
-            <translation>帮助(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>&amp;Import Chats…</source>
             <translation>导入对话(&amp;I)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Keyboard Shortcuts</source>
-            <translation>键盘快捷键(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Larger Text</source>
-            <translation>放大文字(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Local Server</source>
-            <translation>本地服务器(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Minimize</source>
-            <translation>最小化(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Models…</source>
-            <translation>模型(&amp;M)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;New Chat</source>
-            <translation>新建对话(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Next Chat</source>
-            <translation>下一个对话(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Paste</source>
-            <translation>粘贴(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Pin</source>
-            <translation>置顶(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>上一个对话(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>退出 Slipstream(&amp;Q)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Redo</source>
-            <translation>重做(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Regenerate Reply</source>
-            <translation>重新生成回复(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Report a Problem…</source>
-            <translation>报告问题(&amp;R)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Search All Chats</source>
-            <translation>搜索所有对话(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Stop</source>
-            <translation>停止(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Thinking</source>
-            <translation>思考(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Tools…</source>
-            <translation>工具(&amp;T)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Undo</source>
-            <translation>撤销(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;User Guide</source>
-            <translation>用户指南(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;View</source>
-            <translation>显示(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Window</source>
-            <translation>窗口(&amp;W)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>&amp;Zoom</source>
-            <translation>缩放(&amp;Z)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>About Slipstream</source>
-            <translation>关于 Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Actual Si&amp;ze</source>
-            <translation>实际大小(&amp;Z)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>对话设置(&amp;T)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Check for &amp;Updates…</source>
-            <translation>检查更新(&amp;U)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Check for Updates at &amp;Launch</source>
-            <translation>启动时检查更新(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Compare &amp;Prompt…</source>
-            <translation>比较提示词(&amp;P)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>继续回复(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>拷贝上一条回复(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Cu&amp;t</source>
-            <translation>剪切(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>D&amp;uplicate</source>
-            <translation>复制对话(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Delete A&amp;ll Chats…</source>
-            <translation>删除所有对话(&amp;L)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>导出所有对话(&amp;A)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>查找下一个(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>查找上一个(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Go to &amp;Message Field</source>
-            <translation>前往消息输入框(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Go to Chat &amp;List</source>
-            <translation>前往对话列表(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>移到文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>下一个版本(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>New &amp;Folder</source>
-            <translation>新建文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Next &amp;Link</source>
-            <translation>下一个链接(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Previous &amp;Version</source>
-            <translation>上一个版本(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>上一个链接(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Re&amp;name</source>
-            <translation>重新命名(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Rolling &amp;Window</source>
-            <translation>滚动窗口(&amp;W)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>S&amp;maller Text</source>
-            <translation>缩小文字(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Scroll to &amp;End</source>
-            <translation>滚动到末尾(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Select &amp;All</source>
-            <translation>全选(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show &amp;Logs</source>
-            <translation>显示日志(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>显示边栏(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Show To&amp;ken Sources</source>
-            <translation>显示词元来源(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/actions.py" />
-            <source>Tune &amp;Drafter…</source>
-            <translation>调优草稿模型(&amp;D)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>将删除全部 {count} 个对话。退出 Slipstream 之前可以撤销。</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Attach Files</source>
             <translation>附加文件</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
+            <source>Delete A&amp;ll Chats…</source>
+            <translation>删除所有对话(&amp;L)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Delete All</source>
             <translation>全部删除</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Delete All Chats?</source>
             <translation>要删除所有对话吗？</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>导出所有对话(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Export All Chats</source>
             <translation>导出所有对话</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Export Chat</source>
             <translation>导出对话</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Export Chats</source>
             <translation>导出对话</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>导入对话</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>JSON for later import (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>JSON, with all versions (*.json)</source>
             <translation>JSON，含所有分支 (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New Folder…</source>
-            <translation>新建文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>None</source>
-            <translation>无</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream 对话</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/chat_files.py" />
             <source>Text, code, and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
         </message>
@@ -5282,6 +5052,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>A small model drafts tokens, and the large one checks them. The output is exactly the large model's.</source>
             <translation>小模型起草词元，大模型进行检查。输出与大模型完全一致。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>About Slipstream</source>
+            <translation>关于 Slipstream</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5430,6 +5205,16 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>&amp;Appearance</source>
+            <translation>外观(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>&amp;Contrast</source>
+            <translation>对比度(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>1 program is using the server.</source>
             <translation>1 个程序正在使用服务器。</translation>
         </message>
@@ -5472,6 +5257,36 @@
             <location filename="../../app/window/main_window.py" />
             <source>“{title}” can't be saved. If you quit now, its latest changes will be lost.</source>
             <translation>无法存储“{title}”。如果现在退出，其最新更改将会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Chat</source>
+            <translation>对话(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Edit</source>
+            <translation>编辑(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;File</source>
+            <translation>文件(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Help</source>
+            <translation>帮助(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;View</source>
+            <translation>显示(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Window</source>
+            <translation>窗口(&amp;W)</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -5652,6 +5467,191 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Use the small model to speed up the large one, starting with the next reply</source>
             <translation>从下一条回复开始，使用小模型加速大模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Close Window</source>
+            <translation>关闭窗口(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>命令面板(&amp;C)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Copy</source>
+            <translation>拷贝(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>在对话中查找(&amp;F)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Keyboard Shortcuts</source>
+            <translation>键盘快捷键(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Larger Text</source>
+            <translation>放大文字(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Local Server</source>
+            <translation>本地服务器(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Minimize</source>
+            <translation>最小化(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Models…</source>
+            <translation>模型(&amp;M)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Paste</source>
+            <translation>粘贴(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>退出 Slipstream(&amp;Q)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Redo</source>
+            <translation>重做(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Report a Problem…</source>
+            <translation>报告问题(&amp;R)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Search All Chats</source>
+            <translation>搜索所有对话(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Tools…</source>
+            <translation>工具(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Undo</source>
+            <translation>撤销(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;User Guide</source>
+            <translation>用户指南(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Zoom</source>
+            <translation>缩放(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Actual Si&amp;ze</source>
+            <translation>实际大小(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Chat Se&amp;ttings…</source>
+            <translation>对话设置(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Check for &amp;Updates…</source>
+            <translation>检查更新(&amp;U)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Check for Updates at &amp;Launch</source>
+            <translation>启动时检查更新(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Compare &amp;Prompt…</source>
+            <translation>比较提示词(&amp;P)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Cu&amp;t</source>
+            <translation>剪切(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>查找下一个(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>查找上一个(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Go to &amp;Message Field</source>
+            <translation>前往消息输入框(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Go to Chat &amp;List</source>
+            <translation>前往对话列表(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Next &amp;Link</source>
+            <translation>下一个链接(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>上一个链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>S&amp;maller Text</source>
+            <translation>缩小文字(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Scroll to &amp;End</source>
+            <translation>滚动到末尾(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Select &amp;All</source>
+            <translation>全选(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show &amp;Logs</source>
+            <translation>显示日志(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>显示边栏(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Show To&amp;ken Sources</source>
+            <translation>显示词元来源(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Tune &amp;Drafter…</source>
+            <translation>调优草稿模型(&amp;D)…</translation>
         </message>
     </context>
     <context>
@@ -6197,85 +6197,91 @@
             <translation>请求的宽度为 1</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/dflash.py" />
-            <source>drafter_vocabulary_invalid</source>
-            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation>草稿模型的“{name}”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/gemma4_assistant.py" />
+            <location filename="../../mlx_engine/drafters/gemma4_assistant/model.py" />
             <source>assistant_without_keys</source>
             <extracomment>The target lacks the layers whose keys this drafter reads. Choose another drafter.</extracomment>
             <translation>目标模型缺少此草稿模型所读取的键所在的层。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/lora.py" />
-            <source>adapter_outdated</source>
-            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
-            <translation>{file} 中调优过的草稿模型未使用，因为草稿模型或目标模型已更改。请重新调优。</translation>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_missing</source>
+            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
-            <source>drafter_file_unreadable</source>
-            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选取其他草稿模型。</translation>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_unexpected</source>
+            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_field_unknown</source>
+            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/config_fields.py" />
+            <source>drafter_fields_contradict</source>
+            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
+            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/ends.py" />
+            <source>drafter_vocabulary_invalid</source>
+            <extracomment>The drafter's “{name}” must list {count:,} distinct token IDs below {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <translation>草稿模型的“{name}”必须列出 {count:,} 个小于 {vocabulary:,} 的不同词元 ID。请重新下载，或选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
             <extracomment>The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”有 {columns} 列，无法分成每组 {group} 列。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
-            <source>drafter_mask_needs_code</source>
-            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
-            <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选取其他草稿模型，或使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_quantization_undeclared</source>
             <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”以量化形式存储，但其 config.json 缺少“quantization”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_missing</source>
             <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的权重缺少“{name}”。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_finite</source>
             <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”含有 NaN 或无穷大。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_floating</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as floating point. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”以 {dtype} 存储，而非浮点数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_integer</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”以 {dtype} 存储，而非整数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_not_packed</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”以 {dtype} 存储，而非打包的整数。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensor_shape</source>
             <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
             <translation>草稿模型的“{name}”形状为 {shape}，但其 config.json 要求 {expected}。请重新下载，或选取其他草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
             <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选取其他草稿模型，或使用普通解码。</translation>
@@ -6503,6 +6509,18 @@
             <translation>Slipstream 启动时指定了无效的线程数（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/loading/drafter_files.py" />
+            <source>drafter_file_unreadable</source>
+            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
+            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选取其他草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/drafter_files.py" />
+            <source>drafter_mask_needs_code</source>
+            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
+            <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选取其他草稿模型，或使用普通解码。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
@@ -6561,6 +6579,12 @@
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>正在预热</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/lora.py" />
+            <source>adapter_outdated</source>
+            <extracomment>The tuned drafter in {file} isn't used, because the drafter or the target has changed. Tune it again.</extracomment>
+            <translation>{file} 中调优过的草稿模型未使用，因为草稿模型或目标模型已更改。请重新调优。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/target_model.py" />
@@ -6807,30 +6831,6 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>“{server}”发送了过大的消息，已断开连接。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_missing</source>
-            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_unexpected</source>
-            <extracomment>Can't use this drafter: it sets “{field}” to {value} (expected: {expected}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：它将“{field}”设为 {value}；应为：{expected}。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_field_unknown</source>
-            <extracomment>Can't use this drafter: its config.json has an unknown “{field}” ({value}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：其 config.json 中有未知的“{field}”（{value}）。请选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/configs/config_fields.py" />
-            <source>drafter_fields_contradict</source>
-            <extracomment>Can't use this drafter: “{first}” ({value}) conflicts with “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选取其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />
@@ -8003,7 +8003,7 @@
             <translation>的量化设置将“{field}”设为 {value}；允许的值：{allowed}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/tuning/block_model.py" />
+            <location filename="../../mlx_engine/tuning/block_loss.py" />
             <source>drafter_not_tunable</source>
             <extracomment>Only DFlash and DFlash 2 drafters can be tuned. Choose another drafter.</extracomment>
             <translation>只有 DFlash 和 DFlash 2 草稿模型可以调优。请选择其他草稿模型。</translation>

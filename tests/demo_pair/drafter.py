@@ -10,11 +10,12 @@ from pathlib import Path
 import mlx.core as mx
 import numpy as np
 
-from mlx_engine.drafters.tensors import read, save_tensors
+from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.engine.engine import Engine
+from mlx_engine.loading.drafter_files import read
 from mlx_engine.targets.target import Target
 from mlx_engine.tuning import fresh
-from mlx_engine.tuning.block_model import DECAY, Batch, BlockModel
+from mlx_engine.tuning.block_loss import DECAY, Batch, BlockLoss
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, first_weights
 from tests.demo_pair.text import Row
 from tests.demo_pair.tokenizer import END, MASK
@@ -69,8 +70,8 @@ def train(
     pair = engine.pair
     assert pair.drafter is not None
     config, weights, state = pair.drafter.config, read(unfinished), folder.with_name("drafter-state.safetensors")
-    model = BlockModel(config, dict(weights), mx.float32, pair.target.embed, pair.target.head)
-    trainer = Trainer(model.loss, plan, first_weights(config, plan, weights), state)
+    model = BlockLoss(config, dict(weights), mx.float32, pair.target.embed, pair.target.head)
+    trainer = Trainer(model, plan, first_weights(config, plan, weights), state)
 
     def draw(step: int, generator: np.random.Generator) -> list[Batch]:
         with_tools = step % TOOLS_EVERY == TOOLS_EVERY - 1

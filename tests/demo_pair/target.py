@@ -12,7 +12,7 @@ import numpy as np
 from mlx.utils import tree_flatten, tree_unflatten
 from mlx_lm.models.qwen3 import Model, ModelArgs
 
-from mlx_engine.drafters.tensors import save_tensors
+from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan
 from tests.demo_pair.text import Row
 from tests.demo_pair.tokenizer import END, MAX_POSITIONS, VOCAB

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.drafters.tensors import read
+from mlx_engine.loading.drafter_files import read
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tuning import training_loop
 from tests.demo_pair import __main__ as training

@@ -9,7 +9,7 @@ import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.context import LayerContext
+from mlx_engine.drafters.parts.context import LayerContext
 from tests.golden.drafter_case import Differences
 
 _GREEDY = Chooser(Sampling(), 0)

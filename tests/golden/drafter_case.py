@@ -8,10 +8,10 @@ import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.drafters.registry import load
+from mlx_engine.drafters.dflash.model import DFlashDrafter
+from mlx_engine.drafters.dflash2.model import DFlash2Drafter
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.loading.drafter_files import load
 
 TOLERANCE = 1e-3
 _GREEDY = Chooser(Sampling(), 0)

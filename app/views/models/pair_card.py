@@ -18,6 +18,7 @@ from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.limits import WINDOWED_CONTEXT
+from mlx_engine.drafters.registry import KINDS
 from mlx_engine.models.downloads.hub import needs_token
 from mlx_engine.models.fit import Fit
 
@@ -348,8 +349,8 @@ def _advantages(one: Candidate) -> str:
         reasons.append(tr("Fits, with little memory to spare."))
     if "coding" in one.tags:
         reasons.append(tr("Trained for code."))
-    if one.shown.kind == "DFlash 2":
-        reasons.append(tr("DFlash 2 drafter, with a higher acceptance rate."))
+    if (kind := KINDS.get(one.shown.kind)) and kind.accepts_more:
+        reasons.append(tr("{kind} drafter, with a higher acceptance rate.", kind=kind.name))
     if pays and len(one.labels) > 1:
         reasons.append(precision_note(one.shown.bits))
     if pays and "small" in one.tags and one.shown.size and one.shown.folders is None:

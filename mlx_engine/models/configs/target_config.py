@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.limits import PREFILL_ROWS
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.gemma4_assistant.per_layer import with_older_names
+from mlx_engine.drafters.registry import parse
 from mlx_engine.models.configs.families import FAMILIES, Family, family_of
-from mlx_engine.models.configs.per_layer import with_older_names
 
 # Quantization formats that mlx-lm reads besides its own (mlx_lm.utils.load_model, 0.32)
 _READABLE_FORMATS = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
@@ -65,15 +65,15 @@ def pair_problem(target: dict, drafter: dict) -> EngineText | None:
         if expected and actual and expected != actual:
             template = "This drafter needs a target whose “{field}” is {expected:,}, not {actual:,}. Choose another drafter."
             return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
-    if config.assistant and not text_family(target).global_heads:
+    if config.reads_target_keys and not text_family(target).global_heads:
         return EngineText.of("assistant_for_gemma", "This drafter needs a Gemma 4 target. Choose another drafter.")
-    if config.assistant:
+    if config.reads_target_keys:
         rows = {state.window is None: state.row for state in layer_states(target) or ()}
         for window in config.windows:
             if (row := rows.get(window is None)) and row != config.row(window):
                 template = "This drafter needs {expected:,} keys and values per token, not {actual:,}. Choose another drafter."
                 return EngineText.of("assistant_for_other_keys", template, expected=config.row(window), actual=row)
-    if layers and not (config.mtp or config.assistant) and max(taps := config.tapped(layers)) >= layers:
+    if layers and max(taps := config.tapped(layers)) >= layers + config.taps_norm:
         template = "This drafter reads layer {layer:,}, but the target has only {layers:,} layers. Choose another drafter."
         return EngineText.of("drafter_reads_missing_layer", template, layer=max(taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:

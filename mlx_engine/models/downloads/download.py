@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_write
-from mlx_engine.models.configs.mtp_config import may_have_mtp
+from mlx_engine.drafters.mtp.config import may_have_mtp
+from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.hub import Hub, RevisionGone, Unreachable
@@ -22,7 +23,6 @@ from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, 
 from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors
 from mlx_engine.models.files.hub_cache import Cache, space_problem
 from mlx_engine.models.files.repo import Listing, head_of, is_head
-from mlx_engine.models.library.library import looks_like_drafter
 from mlx_engine.models.library.pair import Pair
 
 _WINDOW = 5.0  # seconds over which the speed is averaged

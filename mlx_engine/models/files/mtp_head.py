@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
-from mlx_engine.models.configs.mtp_config import may_have_mtp
+from mlx_engine.drafters.mtp.config import may_have_mtp
 from mlx_engine.models.files.checkpoint import read_config, weight_bytes, weight_paths
 from mlx_engine.models.files.repo import Excerpt
 

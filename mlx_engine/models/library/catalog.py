@@ -14,14 +14,13 @@ from typing import Any
 import resources
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import data_folder, read_json
+from mlx_engine.drafters.registry import KINDS
 from mlx_engine.models.configs.families import why_not_runnable
 from mlx_engine.models.configs.target_config import dflash_problem
 from mlx_engine.models.files.repo import check_repo
 from mlx_engine.models.library.pair import Pair
 
 BUILT_IN = "built in"  # tag of pairs that need no download
-# Drafters of other kinds aren't offered, nor are targets that have no other drafter
-RUNNABLE_KINDS = ("DFlash", "DFlash 2", "DSpark", "MTP", "EAGLE-3", "Assistant")
 _NEEDS_CODE = EngineText.of(
     "tokenizer_needs_own_code",
     "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",
@@ -181,7 +180,8 @@ def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:
         id=id,
         name=fields.get("name", _is_line, id),
         targets=tuple(map(_target, fields.parts("targets"))),
-        drafters=tuple(one for one in drafters if one.kind is None or one.kind in RUNNABLE_KINDS),
+        # Drafters of other kinds aren't offered, nor are targets that have no other drafter
+        drafters=tuple(one for one in drafters if one.kind is None or one.kind in KINDS),
         family=fields.get("family", _is_line),
         license=fields.get("license", _is_line),
         context=fields.get("context", _is_integer),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, data_folder, read_json, write_json
+from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import fits
 from mlx_engine.models.files.checkpoint import read_config, weight_files
 from mlx_engine.models.files.hub_cache import Cache
@@ -135,18 +136,6 @@ def _inspect(folder: Path, repo: str, place: str) -> LocalModel | None:
     except OSError as error:
         problem = cannot_read(folder, error).text
     return LocalModel(folder, repo, place, is_drafter, config, size, problem, head)
-
-
-def looks_like_drafter(config: dict) -> bool:
-    """Return whether a config.json belongs to a drafter, supported or not."""
-    architectures = config.get("architectures")
-    names = " ".join(map(str, architectures)) if isinstance(architectures, list) else ""
-    return (
-        "dflash_config" in config
-        or "speculators_model_type" in config
-        or str(config.get("model_type")).endswith("_mtp")
-        or any(name in names for name in ("DFlash", "DSpark", "Eagle3", "Assistant"))
-    )
 
 
 def pair_name(target: Path) -> str:

@@ -16,21 +16,14 @@ from mlx_engine.contract.events import Stats
 from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import Mode
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import KINDS
 from mlx_engine.hardware.machine import machine_model, total_memory
-from mlx_engine.models.configs.drafter_config import DrafterConfig
 from mlx_engine.models.configs.target_config import layer_states, text_config, whole
 from mlx_engine.models.files.locks import acquire
 from mlx_engine.models.library.library import repo_of
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
-# Lowest and highest published tokens per round.
-#   DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull request 169), 5.42 for MATH500 on Qwen3.5-4B.
-#   DFlash 2: 3.18 of Gemma 4 E2B's drafter (its card), 6.76 for MATH500 on Qwen3.5-4B (speculators, pull request 1014).
-#   MTP: 2.29, which 1.89 with two drafts mean for a block of 8 (Qwen3.5-4B in MTPLX), 5.04 for MATH500 on Qwen3.5-4B.
-#   EAGLE-3: 2.77 for MT-bench on Llama 3.1 8B, 3.62 for HumanEval on Llama 3.3 70B (nebius/EAGLE3-Llama-3.3-70B-Instruct's card).
-# Only math is published for DSpark, and nothing for Gemma 4 assistants, so nothing is predicted for them.
-PUBLISHED = {"DFlash": (2.96, 5.42), "DFlash 2": (3.18, 6.76), "MTP": (2.29, 5.04), "EAGLE-3": (2.77, 3.62)}
-_CHAINS = ("MTP", "EAGLE-3")  # draft token by token
 # A pass of 8 rows over 4-bit weights takes up to 2.7 times as long as one row (M4 Pro, ml-explore/mlx, issue 3839).
 _ROW_COST = (2.7 - 1) / (8 - 1)
 _SHORTEST = 0.002  # seconds per step; below that, launch overhead dominates, so nothing is predicted
@@ -61,7 +54,7 @@ class SpeedRange:
 def predict_speeds(
     facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int
 ) -> dict[Mode, SpeedRange]:
-    """Predict the speed of plain decoding and, with a drafter of a kind in `PUBLISHED`, of drafting.
+    """Predict the speed of plain decoding and, if enough is published for the drafter's kind, of drafting.
 
     Returns an empty result if the config lacks fields or the pair is tiny.
 
@@ -77,8 +70,8 @@ def predict_speeds(
     template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower."
     reason = EngineText.of("speed_plain", template, read=passes.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
     speeds: dict[Mode, SpeedRange] = {"plain": SpeedRange(slow, fast, reason)}
-    if drafter is not None and drafter.kind in PUBLISHED:
-        few, many = (min(tokens, drafter.block_size) for tokens in PUBLISHED[drafter.kind])
+    if drafter is not None and (published := KINDS[drafter.kind].tokens_per_round):
+        few, many = (min(tokens, drafter.block_size) for tokens in published)
         template = "Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text."
         reason = EngineText.of("speed_dflash", template, few=few, many=many)
         least, most = passes.best(drafter, few, full=True), passes.best(drafter, many, full=False)
@@ -230,13 +223,12 @@ class _Passes:
     def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
         """Return the tokens per second at the best width, given the yield of a full block."""
         acceptance = _acceptance(drafter.block_size, tokens)
-        share = drafter.experts.chosen / drafter.experts.count if drafter.experts else 1.0  # of the drafter's weights
-        draft = (self._draft * share + self._head) / self._facts.bandwidth
+        draft = (self._draft * drafter.used_share + self._head) / self._facts.bandwidth
         rates = []
         for width in (width for width in LADDER if width <= drafter.block_size):
             factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
             seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
-            drafts = width - 1 if drafter.kind in _CHAINS else min(width - 1, 1)
+            drafts = width - 1 if KINDS[drafter.kind].chains else min(width - 1, 1)
             rates.append(_tokens(width, acceptance) / (seconds + drafts * draft))
         return max(rates)
 

@@ -9,8 +9,8 @@ import pytest
 from mlx_engine.cli.main import main
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.plain import Step
+from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.pair import demo_pair
 from tests.benchmarks.widths import random_drafter

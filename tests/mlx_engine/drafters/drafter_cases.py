@@ -6,10 +6,10 @@ from pathlib import Path
 import mlx.core as mx
 import numpy as np
 
-from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.drafters.dflash2.config import DFlash2Config
 from mlx_engine.drafters.drafter import ProposalChooser
-from mlx_engine.drafters.registry import make
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.parts.model import BlockModel
+from mlx_engine.drafters.registry import make, parse
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_reference import Reference
 
@@ -33,7 +33,7 @@ class Case:
         self.head = target.get("lm_head.weight", self.table)
         self.rounds = mx.load(str(folder / "rounds.safetensors"))
 
-    def drafter(self, dtype: mx.Dtype = mx.float32, bits: int = 16) -> DFlashDrafter:
+    def drafter(self, dtype: mx.Dtype = mx.float32, bits: int = 16) -> BlockModel:
         """The engine's drafter."""
         embed, head = (lambda ids: self.table[ids]), (lambda hidden: hidden @ self.head.T)
         return make(parse(self.config), dict(self.weights), dtype, embed, head, bits)
@@ -51,8 +51,8 @@ class Case:
             c.rope.theta,
             c.windows,
             c.causal,
-            c.laguna,
-            c.hidden_size // c.convolution.group if c.convolution else 0,
+            getattr(c, "laguna", False),
+            c.hidden_size // c.group if isinstance(c, DFlash2Config) else 0,
         )
 
     def features(self, rounds: int) -> list[mx.array]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.registry import load
+from mlx_engine.drafters.dflash.model import DFlashDrafter
+from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.hardware.device import DevicePosition
+from mlx_engine.loading.drafter_files import load
 from tests.mlx_engine.conftest import GOLDEN
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.decoding.noise import gumbel
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.dflash2 import DFlash2Drafter, largest
-from mlx_engine.drafters.registry import make
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.dflash.model import DFlashDrafter
+from mlx_engine.drafters.dflash2.model import DFlash2Drafter, build, largest
+from mlx_engine.drafters.parts.tensors import Tensors
+from mlx_engine.drafters.registry import make, parse
 from tests.mlx_engine.drafters.drafter_cases import Case, Sharpened
 
 CASE = Case("06_dflash2")
@@ -92,7 +92,7 @@ def test_a_drafter_whose_activations_overflow_float16_runs_in_bfloat16():
         return drafter.hidden(context, anchor, 8)
 
     exact = hidden(large.drafter())
-    narrow = hidden(DFlash2Drafter(config, dict(large.weights), mx.float16, embed, head))
+    narrow = hidden(build(Tensors(dict(large.weights), mx.float16), config, embed, head, ()))
     drafter = make(config, dict(large.weights), mx.float16, embed, head)
     wide = hidden(drafter)
     assert mx.isfinite(exact).all() and not mx.isfinite(narrow).all()

@@ -8,8 +8,8 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.drafters.registry import load, usual_bits
+from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.loading.drafter_files import load, usual_bits
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.drafters.drafter_cases import Case

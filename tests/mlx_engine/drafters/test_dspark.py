@@ -8,8 +8,7 @@ import pytest
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.registry import make
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.registry import make, parse
 from tests.golden import drafted_rounds
 from tests.golden.drafter_case import Differences
 from tests.mlx_engine.conftest import GOLDEN
@@ -43,10 +42,10 @@ def weights() -> dict[str, mx.array]:
 
 def test_each_packaging_is_read():
     plain, lfm, nemotron = map(parse, (PLAIN, LFM, NEMOTRON))
-    assert lfm.dspark.neighbors and not plain.dspark.neighbors
+    assert lfm.neighbors and not plain.neighbors
     assert (lfm.taps, lfm.mask_token, lfm.target_layers, lfm.first_row) == (plain.taps, plain.mask_token, plain.target_layers, 0)
-    assert parse({**LFM, "markov_rank": None}).dspark.rank == 256
-    assert nemotron.dspark.sinks and nemotron.causal == (True, True) and nemotron.windows == (16, 16)
+    assert parse({**LFM, "markov_rank": None}).rank == 256
+    assert nemotron.sinks and nemotron.causal == (True, True) and nemotron.windows == (16, 16)
     assert (nemotron.first_row, nemotron.block_size) == (1, 6)
     nested = {"causal": True, "use_swa": True, "swa_window_size": 16}
     moved = {**NEMOTRON, "dflash_query_causal": None, "sliding_window": None, "dflash_config": nested}

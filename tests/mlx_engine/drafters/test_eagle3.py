@@ -8,8 +8,7 @@ import pytest
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.registry import make
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.registry import make, parse
 from tests.mlx_engine.conftest import GOLDEN
 
 DRAFTER, ROWS = GOLDEN / "eagle3_2" / "drafter", 5

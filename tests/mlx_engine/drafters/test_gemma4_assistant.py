@@ -14,13 +14,12 @@ from transformers.models.gemma4_unified_assistant.configuration_gemma4_unified_a
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.decoding.prefill import prefill
-from mlx_engine.drafters.gemma4_assistant import source_layers
-from mlx_engine.drafters.registry import load, tapped
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.gemma4_assistant.model import source_layers
+from mlx_engine.drafters.registry import looks_like_drafter, parse, tapped
+from mlx_engine.loading.drafter_files import load
 from mlx_engine.models.configs.target_config import pair_problem
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.fit import predict_fit
-from mlx_engine.models.library.library import looks_like_drafter
 from tests.golden.__main__ import check_case
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
@@ -32,10 +31,10 @@ CONFIG = read_config(ORDERED / "drafter")
 
 def test_the_config_tells_both_kinds_of_layers():
     plain, ordered = (parse(read_config(folder / "drafter")) for folder in (DENSE_KEYS, ORDERED))
-    assert (plain.hidden_size, plain.windows, plain.head_dim, plain.assistant.full_dim) == (48, (17, None), 16, 32)
-    assert plain.assistant.sliding == (True, True, False) and plain.assistant.hidden_size == 32
-    assert (plain.assistant.full_rope.share, plain.rope.theta) == (0.25, 10_000)
-    assert (plain.assistant.centroids, ordered.assistant.centroids, ordered.assistant.chosen) == (0, 32, 10)
+    assert (plain.hidden_size, plain.windows, plain.head_dim, plain.full_dim) == (48, (17, None), 16, 32)
+    assert plain.sliding == (True, True, False) and plain.own_size == 32
+    assert (plain.full_rope.share, plain.rope.theta) == (0.25, 10_000)
+    assert (plain.centroids, ordered.centroids, ordered.chosen) == (0, 32, 10)
     assert looks_like_drafter(CONFIG)
 
 

@@ -8,9 +8,9 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.qwen3_next import Qwen3NextSparseMoeBlock
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.mtp import MtpDrafter
-from mlx_engine.drafters.tensors import read
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.mtp.model import MtpDrafter
+from mlx_engine.drafters.registry import make, parse
+from mlx_engine.loading.drafter_files import read
 from mlx_engine.models.files.checkpoint import read_config
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -31,7 +31,7 @@ def drafter(weights: dict[str, mx.array], bits: int = 16, **fields) -> MtpDrafte
     table = mx.random.normal((121, 48), key=mx.random.key(1))
     made = {**others, **{AT + name: array for name, array in weights.items()}}
     config = parse({"model_type": "qwen3_5_mtp", "text_config": text})
-    return MtpDrafter(config, made, mx.float32, lambda tokens: table[tokens], lambda hidden: hidden @ table.T, bits)
+    return make(config, made, mx.float32, lambda tokens: table[tokens], lambda hidden: hidden @ table.T, bits)
 
 
 def switched(weights: dict[str, mx.array]) -> dict[str, mx.array]:
@@ -55,15 +55,15 @@ def test_experts_of_each_layout_agree_with_mlx_lms(layout, normalized):
     reference, weights = block(normalized)
     made = drafter(layout(weights), norm_topk_prob=normalized)
     x = mx.random.normal((1, 5, 48), key=mx.random.key(2))
-    assert mx.allclose(made._feed_forward(made._layers[0], x), reference(x), atol=1e-5).item()
+    assert mx.allclose(made.feed_forward(x), reference(x), atol=1e-5).item()
 
 
 def test_quantized_experts_stay_close():
     reference, weights = block()
     made = drafter(fused(weights), bits=8)
-    assert made._experts is not None and made._experts._down.bits == 8
+    assert made._experts is not None and made._experts.bits == 8
     x = mx.random.normal((1, 5, 48), key=mx.random.key(2))
-    assert mx.allclose(made._feed_forward(made._layers[0], x), reference(x), atol=0.02).item()
+    assert mx.allclose(made.feed_forward(x), reference(x), atol=0.02).item()
 
 
 def test_a_head_in_its_targets_folder_counts_alone(mtp):
@@ -83,7 +83,7 @@ def test_a_native_head_ignores_the_targets_own_tensors_and_adds_one_to_norms():
     stored = read(FOLDER)
     native = {f"mtp.{name}": array - 1 if array.ndim == 1 else array for name, array in stored.items()}
     ends = (lambda tokens: mx.zeros((*tokens.shape, 48))), (lambda hidden: hidden)
-    one = MtpDrafter(config, dict(stored), mx.float32, *ends)
-    other = MtpDrafter(config, {**native, "model.norm.weight": mx.zeros(48), "lm_head.weight": mx.zeros((3, 3))}, mx.float32, *ends)
+    one = make(config, dict(stored), mx.float32, *ends)
+    other = make(config, {**native, "model.norm.weight": mx.zeros(48), "lm_head.weight": mx.zeros((3, 3))}, mx.float32, *ends)
     for ours, theirs in zip(one.parameters(), other.parameters(), strict=True):
         assert mx.allclose(ours, theirs, atol=1e-6).item()

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import resources
 from mlx_engine.contract.errors import UserError
+from mlx_engine.drafters.registry import KINDS
 from mlx_engine.models.configs.families import FAMILIES
 from mlx_engine.models.files.repo import check_repo, is_head
-from mlx_engine.models.library.catalog import RUNNABLE_KINDS, custom_catalog_file, load_catalog, parse_entry
+from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog, parse_entry
 from mlx_engine.models.library.pair import Pair
 
 RAW = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
@@ -91,7 +92,7 @@ class TestShippedCatalog:
 
     def test_every_kind_is_offered_and_unknown_ones_are_not(self) -> None:
         entries = load_catalog().entries
-        assert {drafter.kind for entry in entries for drafter in entry.drafters if drafter.kind} == {*RUNNABLE_KINDS}
+        assert {drafter.kind for entry in entries for drafter in entry.drafters if drafter.kind} == {*KINDS}
         drafters = [{"repo": "c/medusa", "kind": "Medusa"}, {"repo": "c/flash", "kind": "DFlash"}]
         entry = parse_entry({"id": "mine", "targets": [{"repo": "a/b", "bits": 4}], "drafters": drafters})
         assert entry.pairs == (Pair("a/b", "c/flash"),) and "c/medusa" not in entry.repos

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.models.configs.drafter_config import DrafterConfig, Experts, parse
+from mlx_engine.drafters.mtp.config import Experts
+from mlx_engine.drafters.parts.block_config import BlockConfig
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import parse
 from mlx_engine.models.configs.target_config import pair_problem
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import flat, speculators
@@ -35,6 +38,7 @@ LAGUNA = {
     "num_target_layers": None,
     "dflash_config": {**SLIDING["dflash_config"], "num_target_layers": 10, "causal": True},
 }
+OWN = ("kernel_rows", "group", "rank", "top_k")  # fields of DFlash 2
 SPARK, GEMMA_SPARK, SPARK_SPECULATORS = (
     json.loads((GOLDEN / f"dspark_{number}" / "drafter" / "config.json").read_text(encoding="utf-8")) for number in (1, 2, 3)
 )
@@ -112,7 +116,7 @@ def test_speculators_layout_says_the_same_with_layers_numbered_by_what_enters_th
     assert theirs.taps == ours.taps
     assert {**vars(theirs), "target_layers": ours.target_layers} == vars(ours)
     both = parse(speculators(V2, "dflash2"))
-    assert both.selector == parse(V2).selector and both.convolution == parse(V2).convolution
+    assert [getattr(both, name) for name in OWN] == [getattr(parse(V2), name) for name in OWN]
     assert parse(speculators(V1, draft_vocab_size=100)).draft_vocab_size == 100
 
 
@@ -179,7 +183,7 @@ def test_dspark_is_read_from_each_layout():
 
 def test_an_mtp_head_is_read_from_its_targets_config():
     plain, native = parse(MTP), parse(MTP_NATIVE)
-    assert plain == replace(native, vocab_size=121) and native.mtp and native.experts is None
+    assert plain == replace(native, vocab_size=121) and native.kind == "MTP" and native.experts is None
     assert (native.taps, native.target_layers, native.rope.theta, native.rope.share) == ((4,), 4, 1e7, 0.5)
     experts = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 24}
     nested = {**MTP_NATIVE, "model_type": "qwen3_5_moe", "text_config": {**MTP_NATIVE["text_config"], **experts}}
@@ -359,7 +363,8 @@ def test_a_config_that_is_changed_at_random_parses_or_is_refused_by_a_field(name
         assert named.intersection(said) or {"low_freq_factor", "high_freq_factor", "factor", "beta_fast"}.intersection(said), error
         return
     assert isinstance(read, DrafterConfig)
-    assert len(read.windows) == len(read.causal) == read.layers and read.heads % read.kv_heads == 0
+    causal = read.causal if isinstance(read, BlockConfig) else read.windows
+    assert len(read.windows) == len(causal) == read.layers and read.heads % read.kv_heads == 0
     assert min(read.tapped(1)) >= 0 and read.block_size >= 2
 
 

@@ -10,10 +10,10 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.drafters.rope import frequencies
-from mlx_engine.models.configs.rope_config import Rope
+from mlx_engine.drafters.dflash.model import DFlashDrafter
+from mlx_engine.drafters.dflash2.model import DFlash2Drafter
+from mlx_engine.drafters.parts.rope import frequencies
+from mlx_engine.drafters.parts.rope_config import Rope
 from tests.mlx_engine.drafters.drafter_cases import Case, Sharpened, flat, speculators
 
 GREEDY = Chooser(Sampling(), 0)

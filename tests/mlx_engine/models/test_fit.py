@@ -12,9 +12,9 @@ from mlx_lm.models.cache import CacheList, KVCache, make_prompt_cache
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.drafters.context import DraftContext
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.configs.target_config import (
     MOST_LAYERS,
     dflash_problem,

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.drafters.registry import parse
 from mlx_engine.models.configs.target_config import dflash_problem, layer_states, pair_problem, target_problem
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import predict_fit

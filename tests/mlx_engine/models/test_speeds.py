@@ -2,7 +2,7 @@
 
 import platform
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from statistics import median
 
@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.models.configs.drafter_config import DrafterConfig, Experts, Selector, parse
+from mlx_engine.drafters.dflash2.config import DFlash2Config
+from mlx_engine.drafters.mtp.config import Experts, MtpConfig
+from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.drafters.registry import parse
 from mlx_engine.models.library import speeds as speeds_module
 from mlx_engine.models.library.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, record_speeds, speed_key
 from tests.hub.repos import DRAFTER
@@ -22,8 +25,9 @@ GB = 10**9
 FOUR_BITS = {**DENSE, "quantization": {"bits": 4, "group_size": 64}, "tie_word_embeddings": True}
 EVEN = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, 200e9, 1e18, "", "", "", "")
 BLOCK = parse({**DRAFTER, "hidden_size": 4096, "block_size": 16})
-SELECTING = replace(BLOCK, selector=Selector(8, 4))
-HEAD = replace(BLOCK, mtp=True, block_size=8)
+COMMON = {name: value for name, value in vars(BLOCK).items() if name != "laguna"}
+SELECTING = DFlash2Config(**COMMON, kernel_rows=2, group=16, rank=8, top_k=4)
+HEAD = MtpConfig(**{field.name: COMMON[field.name] for field in fields(DrafterConfig)} | {"block_size": 8})
 DRAFTERS = (BLOCK, SELECTING, HEAD, replace(HEAD, experts=Experts(64, 4, 512, True)))
 
 

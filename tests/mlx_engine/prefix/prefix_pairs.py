@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from mlx_engine.decoding import prefill
-from mlx_engine.drafters import context
+from mlx_engine.drafters.parts import context
 from mlx_engine.engine import generation
 from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk, part

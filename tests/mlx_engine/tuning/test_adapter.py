@@ -9,13 +9,13 @@ import pytest
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.drafters import lora
-from mlx_engine.drafters.tensors import read
+from mlx_engine.drafters.parts.block_tensors import matrices
+from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
-from mlx_engine.models.configs.drafter_config import parse
+from mlx_engine.loading import lora
+from mlx_engine.loading.drafter_files import read
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
-from mlx_engine.tuning.block_model import matrices
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 

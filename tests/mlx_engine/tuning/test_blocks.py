@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.dflash2 import DFlash2Drafter
-from mlx_engine.models.configs.drafter_config import parse
-from mlx_engine.tuning.block_model import Batch, BlockModel, matrices, vectors
+from mlx_engine.drafters.dflash2.model import DFlash2Drafter
+from mlx_engine.drafters.parts.block_tensors import matrices, vectors
+from mlx_engine.drafters.registry import parse
+from mlx_engine.tuning.block_loss import Batch, BlockLoss
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import Case
 
 KINDS = sorted(folder.name for folder in GOLDEN.iterdir() if folder.name[:2].isdigit())
 
 
-def model(case: Case) -> BlockModel:
+def model(case: Case) -> BlockLoss:
     embed, head = (lambda ids: case.table[ids]), (lambda hidden: hidden @ case.head.T)
-    return BlockModel(parse(case.config), dict(case.weights), mx.float32, embed, head)
+    return BlockLoss(parse(case.config), dict(case.weights), mx.float32, embed, head)
 
 
 def blocks(case: Case, seed: int = 3) -> Batch:
@@ -44,8 +45,8 @@ def test_logits_are_those_of_the_decoding_drafter(kind):
             hidden = drafter.hidden(context, tokens[:1], drafter.config.block_size)
             expected = drafter.logits(hidden)
             if isinstance(drafter, DFlash2Drafter):  # the edge from each true token, to all tokens
-                edges = drafter._predecessors.rows(tokens[:-1]) * drafter._edge(hidden)
-                expected = expected + edges @ drafter._successors.weight.T
+                edges = drafter.selector.predecessors.rows(tokens[:-1]) * drafter.selector.edge(hidden)
+                expected = expected + edges @ drafter.selector.successors.weight.T
             # float32, with sums in another order: they differ by up to 2e-5
             np.testing.assert_allclose(np.array(found[row, index]), np.array(expected), rtol=1e-4, atol=1e-4)
 
@@ -58,7 +59,7 @@ def test_loss_is_the_weighted_cross_entropy_of_the_tokens_after_the_anchors(kind
     shares = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     labels, weights = np.array(batch.blocks[:, :, 1:]), np.array(batch.weights).astype(np.float64)
     expected = (-np.log(np.take_along_axis(shares, labels[..., None].astype(int), -1)[..., 0]) * weights).sum() / weights.sum()
-    assert trained.loss({}, batch).item() == pytest.approx(expected, rel=1e-5)
+    assert trained({}, batch).item() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("adapter", [False, True])
@@ -76,13 +77,13 @@ def test_gradient_is_the_slope_of_the_loss(kind, adapter):
             )
     else:
         trained = {name: case.weights[name] for name in (*(f"{each}.weight" for each in matrices(config)), *vectors(config))}
-    gradient = mx.grad(block_model.loss)(trained, batch)
+    gradient = mx.grad(block_model)(trained, batch)
     assert gradient.keys() == trained.keys()
     for name, array in trained.items():  # along the gradient, the loss rises by its length
         length = mx.linalg.norm(gradient[name].flatten()).item()
 
         def slope(step: float, name: str = name, array: mx.array = array) -> float:
-            above, below = (block_model.loss(trained | {name: array + side * gradient[name]}, batch) for side in (step, -step))
+            above, below = (block_model(trained | {name: array + side * gradient[name]}, batch) for side in (step, -step))
             return (above - below).item() / (2 * step)
 
         step = min(0.01 / length**2, 0.01 * mx.linalg.norm(array.flatten()).item() / length)
@@ -106,4 +107,4 @@ def test_positions_at_and_after_the_anchor_are_not_seen():
 def test_other_drafters_are_refused(name):
     config = parse(json.loads((GOLDEN / name / "drafter" / "config.json").read_text()))
     with pytest.raises(UserError, match="Only DFlash and DFlash 2"):
-        BlockModel(config, {}, mx.float32, lambda ids: ids, lambda hidden: hidden)
+        BlockLoss(config, {}, mx.float32, lambda ids: ids, lambda hidden: hidden)

@@ -16,13 +16,13 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Round, Tuned, TuningProgress
 from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
-from mlx_engine.models.configs.drafter_config import parse
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import read_record
 from mlx_engine.tuning import fresh, training_loop, tuner
 from mlx_engine.tuning import recorded_replies as replies
-from mlx_engine.tuning.block_model import DECAY
+from mlx_engine.tuning.block_loss import DECAY
 from tests.mlx_engine.conftest import GOLDEN
 
 PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(12))
@@ -333,7 +333,7 @@ def test_a_float16_pair_trains_in_bfloat16(tmp_path, tiny):
     half = tuner._model(replace(tiny.pair, dtype=mx.float16), tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
     whole = tuner._model(tiny.pair, tiny.pair.drafter, GOLDEN / "e2e_qwen3" / "drafter")
     assert (half.dtype, whole.dtype) == (mx.bfloat16, mx.float32)
-    assert half.loss({}, found).item() == pytest.approx(whole.loss({}, found).item(), rel=0.05)
+    assert half({}, found).item() == pytest.approx(whole({}, found).item(), rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["e2e_qwen3", pytest.param("e2e_gpt_oss", marks=pytest.mark.long)])

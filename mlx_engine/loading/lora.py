@@ -11,13 +11,11 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.drafters.tensors import plain_name, save_tensors
-from mlx_engine.models.configs.drafter_config import Stored
+from mlx_engine.drafters.parts.drafter_config import Stored
+from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.tensors import LOW_RANK, plain_name, save_tensors
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import AdapterRecord, damaged_adapter, read_record
-
-LOW_RANK = (".lora_a", ".lora_b")  # suffixes of the matrices [rank, columns] and [rows, rank]
 
 
 def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mlx_engine.models.configs.config_fields import ConfigFields, contradiction, number, unexpected
+from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction, number, unexpected
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import cast
 
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
-from mlx_engine.drafters.matrix import Matrix
+from mlx_engine.drafters.parts.drafter_config import Stored
+from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.kernels.support import dtype_name
-from mlx_engine.models.configs.drafter_config import Stored
-from mlx_engine.models.files.checkpoint import weight_files
 
 # Published prefix -> prefix used here
 _ALIASES = (("encoder.output_norm_enc.", "hidden_norm."), ("encoder.fc.", "fc."), ("midlayer.", "layers.0."))
 # Leftovers of training
 _UNUSED = ("t2d", "verifier_norm.weight", "verifier_lm_head.weight")
+LOW_RANK = (".lora_a", ".lora_b")  # suffixes of LoRA weights [rank, columns] and [rows, rank]
 _FLOATS = (mx.float32, mx.bfloat16, mx.float16)
 
 
@@ -49,7 +48,7 @@ class Tensors:
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
         self._weights = {plain_name(name): array for name, array in weights.items() if plain_name(name) not in _UNUSED}
-        self._dtype, self._stored, self._bits = dtype, stored, bits
+        self.dtype, self._stored, self._bits = dtype, stored, bits
         self._checks: list[tuple[str, mx.array]] = []
 
     def __contains__(self, name: str) -> bool:
@@ -71,7 +70,7 @@ class Tensors:
             )
         _check_shape(name, array.shape, shape)
         self._check_finite_later(name, array)
-        return array.astype(self._dtype)
+        return array.astype(self.dtype)
 
     def matrix(self, module: str, rows: int, columns: int, quantize: bool = True) -> Matrix:
         """Take the matrix `module`.weight, [rows, columns]; quantize it if `quantize`.
@@ -113,7 +112,7 @@ class Tensors:
         for part, array in (("scales", scales), ("biases", biases)):
             _check_shape(f"{module}.{part}", array.shape, (rows, columns // group))
             self._check_finite_later(f"{module}.{part}", array)
-        return Matrix(weight, scales.astype(self._dtype), biases.astype(self._dtype), bits, group)
+        return Matrix(weight, scales.astype(self.dtype), biases.astype(self.dtype), bits, group)
 
     def table(self, name: str, rows: int, columns: int) -> Matrix:
         """Take an unquantized matrix, published with or without the suffix `.weight`."""
@@ -177,33 +176,6 @@ class Tensors:
 
     def _check_finite_later(self, name: str, array: mx.array) -> None:
         self._checks.append((name, mx.isfinite(array).all()))
-
-
-def read(folder: Path) -> dict[str, mx.array]:
-    """Return all tensors in a drafter's folder, unevaluated.
-
-    Raises:
-        UserError: files are missing or damaged, or loading a file would run Python code.
-    """
-    if (folder / "mask_embedding.pt").exists():
-        raise UserError(
-            "drafter_mask_needs_code",
-            "The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is "
-            "loaded. Choose another drafter, or use plain decoding.",
-            folder=folder.name,
-        )
-    weights: dict[str, mx.array] = {}
-    for file in weight_files(folder):
-        try:
-            weights.update(cast(dict[str, mx.array], mx.load(str(file))))
-        except (RuntimeError, ValueError) as error:
-            raise UserError(
-                "drafter_file_unreadable",
-                "Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.",
-                file=file.name,
-                error=str(error).splitlines()[0].rstrip("."),
-            ) from error
-    return weights
 
 
 def plain_name(name: str) -> str:

@@ -6,10 +6,30 @@ Sources: YaRN, arXiv 2309.00071, sections 3.2 to 3.4, and Llama 3.1's reference 
 """
 
 import math
+from dataclasses import dataclass
 
 import mlx.core as mx
 
-from mlx_engine.models.configs.rope_config import Rope
+from mlx_engine.drafters.parts.rope_config import Rope
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The rotary embedding of a layer's queries and keys."""
+
+    frequencies: mx.array  # positions per radian, [dim / 2] float32
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, rope: Rope, dim: int) -> "Rotation":
+        return cls(*frequencies(rope, dim))
+
+    def __call__(self, heads: mx.array, start: int | mx.array) -> mx.array:
+        """Rotate heads [B, heads, rows, D], whose first row is at `start`; one position per block, [B], or one for all."""
+        if self.scale != 1.0:
+            heads = heads * self.scale
+        dim = heads.shape[-1]
+        return mx.fast.rope(heads, dim, traditional=False, base=None, scale=1.0, offset=start, freqs=self.frequencies)
 
 
 def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:

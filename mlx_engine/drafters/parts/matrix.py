@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 import mlx.core as mx
 
@@ -37,10 +36,7 @@ class Matrix:
             y = x @ self.weight.T
         else:
             y = mx.quantized_matmul(x, self.weight, self.scales, self.biases, transpose=True, group_size=self.group, bits=self.bits)
-        if not gated:
-            return y
-        gate, up = mx.split(y, 2, axis=-1)
-        return gate * mx.sigmoid(gate) * up
+        return _gated(y) if gated else y
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,12 +51,14 @@ class Matrix:
         biases = None if self.biases is None else self.biases[indices]
         return mx.dequantize(self.weight[indices], self.scales[indices], biases, group_size=self.group, bits=self.bits)
 
-    def concatenated(self, *others: Self) -> "Matrix":
+    def concatenated(self, *others: "Matrix") -> "Matrix":
         """Return the matrices concatenated along their rows, without requantizing.
 
-        Matrices with different quantization settings are dequantized.
+        Matrices with different quantization settings are dequantized. With LoRA weights, the matrices stay separate.
         """
         parts = (self, *others)
+        if any(isinstance(part, Adapted | Stacked) for part in parts):
+            return Stacked(self.weight, parts=parts)
         if any((part.bits, part.group) != (self.bits, self.group) for part in others):
             return Matrix(mx.concatenate([part.floating().weight for part in parts]))
         weight = mx.concatenate([part.weight for part in parts])
@@ -96,3 +94,35 @@ class Matrix:
     @property
     def arrays(self) -> list[mx.array]:
         return [array for array in (self.weight, self.scales, self.biases) if array is not None]
+
+
+@dataclass(frozen=True)
+class Adapted(Matrix):
+    """A matrix plus the product of two narrow ones, its LoRA weights b [rows, rank] and a [rank, columns]."""
+
+    a: mx.array | None = None
+    b: mx.array | None = None
+
+    @classmethod
+    def of(cls, matrix: Matrix, a: mx.array, b: mx.array) -> "Adapted":
+        return cls(**vars(matrix), a=a, b=b)
+
+    def __call__(self, x: mx.array, multiply: Callable[..., mx.array] | None = None, gated: bool = False) -> mx.array:
+        assert self.a is not None and self.b is not None and not gated
+        return super().__call__(x) + (x @ self.a.T) @ self.b.T
+
+
+@dataclass(frozen=True)
+class Stacked(Matrix):
+    """Matrices whose products are concatenated, for training. `weight` is the first one's."""
+
+    parts: tuple[Matrix, ...] = ()
+
+    def __call__(self, x: mx.array, multiply: Callable[..., mx.array] | None = None, gated: bool = False) -> mx.array:
+        y = mx.concatenate([part(x) for part in self.parts], axis=-1)
+        return _gated(y) if gated else y
+
+
+def _gated(y: mx.array) -> mx.array:
+    gate, up = mx.split(y, 2, axis=-1)
+    return gate * mx.sigmoid(gate) * up

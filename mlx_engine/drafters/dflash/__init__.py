@@ -1,0 +1,1 @@
+"""DFlash: a block of masks, filled in one pass."""

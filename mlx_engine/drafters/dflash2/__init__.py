@@ -1,0 +1,1 @@
+"""DFlash 2: convolutions along the block, and tokens selected jointly."""

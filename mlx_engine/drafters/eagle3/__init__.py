@@ -1,0 +1,1 @@
+"""EAGLE-3: one layer that drafts token by token."""

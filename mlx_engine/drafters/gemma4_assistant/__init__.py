@@ -1,0 +1,1 @@
+"""Gemma 4 assistants: a few layers that read keys and values of the target."""

@@ -1,0 +1,162 @@
+"""The Gemma 4 assistant: a few layers without keys and values, which read those of two layers of the target.
+
+These are the target's last sliding and last full-attention layer with keys and values of their own. The context holds copies,
+computed with the target's weights from the inputs of the two layers, so it is rewound and saved like the context of any drafter.
+A draft combines a token's embedding with the final hidden state of the position before it: the target's for the first draft, then
+the assistant's own.
+
+All queries of a round have the position before the anchor's, as in vLLM and mlx-vlm. In transformers, they have the anchor's. It is
+unknown which one the published weights expect.
+
+Sources: published configs and the implementations in vLLM, mlx-vlm, and transformers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.drafters.drafter import ProposalChooser
+from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
+from mlx_engine.drafters.gemma4_assistant.tensors import AssistantEnds, take_layer
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.injection import normalized_values
+from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, Multiply, View
+from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.model import DrafterModel
+from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.tensors import Tensors
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A layer of the target whose keys and values are read."""
+
+    own: Any
+    window: int | None
+    dim: int
+    rotation: Rotation
+
+    def keys_values(self, x: mx.array) -> mx.array:
+        """Return the projections [S, 1, 2, H, D] of the layer's input [S, H]."""
+        x, attention = self.own.input_layernorm(x), self.own.self_attn
+        keys = attention.k_proj(x)
+        values = keys if attention.use_k_eq_v else attention.v_proj(x)
+        return mx.stack([keys, values], axis=1).reshape(x.shape[0], 1, 2, -1, self.dim)
+
+    def view(self, context: DraftContext) -> View:
+        """Return the attention inputs of the drafts, which are the same for all of them."""
+        held, start, mask = context.kinds[self.window], context.start, None
+        if context.span is not None or (self.window is not None and held.rows >= self.window):
+            key = held.first + mx.arange(held.rows)[None]
+            mask = key < start
+            if self.window is not None:
+                mask = mask & (start - key < self.window)
+        return View(held.layer(0), mask, start - 1)
+
+
+def source_layers(layers: Sequence[Any]) -> tuple[int, int]:
+    """Return the indices of the target's last sliding and last full-attention layer with their own keys and values.
+
+    Raises:
+        UserError: the target has no such layers after its first one.
+    """
+    last = {layer.self_attn.is_sliding: index for index, layer in enumerate(layers) if layer.self_attn.has_kv}
+    if len(last) < 2 or 0 in last.values():
+        template = "The target lacks the layers whose keys this drafter reads. Choose another drafter."
+        raise UserError("assistant_without_keys", template)
+    return last[True], last[False]
+
+
+def tapped(layers: Sequence[Any]) -> tuple[int, ...]:
+    """Return the taps in a target with these layers: the inputs of both source layers, and the final norm."""
+    return *(index - 1 for index in source_layers(layers)), len(layers)
+
+
+class Gemma4AssistantDrafter(DrafterModel[AssistantConfig]):
+    """A Gemma 4 assistant with a target's embedding and layers."""
+
+    def __init__(
+        self,
+        config: AssistantConfig,
+        ends: Ends,
+        joints: tuple[Matrix, Matrix],
+        sources: Sequence[_Source],
+        layers: Sequence[Layer],
+    ) -> None:
+        super().__init__(config, ends)
+        (self._join, self._return), self._sources, self._layers = joints, sources, layers
+
+    @property
+    def bits(self) -> int:
+        return self._layers[0].gate_up.bits
+
+    def parameters(self) -> list[mx.array]:
+        layers = [array for layer in self._layers for array in layer.arrays]
+        return [*self.ends.arrays, *self._join.arrays, *self._return.arrays, *layers]
+
+    def context(self) -> DraftContext:
+        return DraftContext(self.config.windows, self.config.block_size)
+
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
+        *inputs, final = mx.split(features, 3, axis=1)
+        for source, x in zip(self._sources, inputs, strict=True):
+            norm = source.own.self_attn.k_norm
+            rotation = (source.rotation.frequencies, context.start, norm.eps)
+            injected = self.operations.kv_injection(source.keys_values(x), norm.weight[None], *rotation)
+            context.kinds[source.window].append(normalized_values(injected, self.config.norm_eps))
+        context.pair(final)
+        if context.span is None:
+            context.position += features.shape[0]
+
+    def propose(
+        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
+    ) -> mx.array:
+        state = context.before(self.config.hidden_size).astype(self.dtype)
+        views = [source.view(context) for source in self._sources]
+
+        def logits(row: int, before: mx.array) -> mx.array:
+            nonlocal state
+            x = self._join(mx.concatenate([self.ends.embed(before[None])[0], state], axis=-1), self.multiply)[None]
+            for layer, slides in zip(self._layers, self.config.sliding, strict=True):
+                view, normed = views[0 if slides else 1], mx.fast.rms_norm(x, layer.input_norm, self.config.norm_eps)
+                assert view.held is not None
+                queries = _queries(layer, normed, view.start, self.multiply)
+                x = layer.finish(x, layer.attend(normed, queries, *view.held, view, self.multiply), self.multiply)
+            x = self.ends.finish(x[0])
+            state = self._return(x, self.multiply)
+            return self.logits(x)
+
+        return chooser.propose_chain(anchor, rows - 1, logits, self.ends.noise(noise, rows - 1))
+
+
+def _queries(layer: Layer, x: mx.array, start: int | mx.array, multiply: Multiply) -> mx.array:
+    """Return the queries [1, heads, 1, D] of a row [1, 1, H]."""
+    heads = layer.qkv(x, multiply).reshape(1, layer.heads.count, 1, -1)
+    return layer.heads.rotation(mx.fast.rms_norm(heads, layer.head_norm, layer.heads.eps), start)
+
+
+def build(
+    tensors: Tensors, config: AssistantConfig, embed: TargetEnd, head: TargetEnd, layers: Sequence[Any]
+) -> Gemma4AssistantDrafter:
+    """Return a drafter made of its tensors; see `registry.make`."""
+    c = config
+    ropes = ((c.head_dim, c.rope), (c.full_dim, c.full_rope))
+    sources = [
+        _Source(layers[index], window, dim, Rotation.of(rope, dim))
+        for index, window, (dim, rope) in zip(source_layers(layers), c.windows, ropes, strict=True)
+    ]
+    joints = (
+        tensors.matrix("pre_projection", c.own_size, 2 * c.hidden_size),
+        tensors.matrix("post_projection", c.hidden_size, c.own_size),
+    )
+    ends = AssistantEnds(tensors, c, embed)
+    taken = []
+    for i, slides in enumerate(c.sliding):
+        source = sources[0 if slides else 1]
+        heads = AttentionHeads(c.heads, 0, source.dim, c.norm_eps, 1.0, source.rotation)
+        taken.append(take_layer(tensors, c, heads, f"layers.{i}."))
+    return Gemma4AssistantDrafter(c, ends, joints, sources, taken)

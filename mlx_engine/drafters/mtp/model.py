@@ -1,0 +1,151 @@
+"""The MTP head of Qwen3.5, 3.6, 3.8, and Next: one layer that proposes a chain of tokens.
+
+An entry combines a token's embedding with the target's final hidden state at the position before it. The layer's output takes the
+place of that state in the next entry. The context keeps the keys and values of entries with the target's own states. Entries of
+drafts are dropped after each round.
+
+Sources: the checkpoints' `mtp.*` tensors and the implementations in vLLM and mlx-vlm.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.drafters.drafter import ProposalChooser
+from mlx_engine.drafters.mtp.config import Experts, MtpConfig
+from mlx_engine.drafters.mtp.tensors import LAYER, MLP, take_experts, take_layer
+from mlx_engine.drafters.parts.block import block_mask
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
+from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, View
+from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.model import DrafterModel
+from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.tensors import Tensors
+
+
+class MtpDrafter(DrafterModel[MtpConfig]):
+    """An MTP head with a target's embedding and head."""
+
+    def __init__(
+        self,
+        config: MtpConfig,
+        ends: Ends,
+        embed: TargetEnd,
+        pair_norms: Sequence[mx.array],
+        injection: Injection,
+        layer: Layer,
+        experts: "RoutedExperts | None",
+    ) -> None:
+        super().__init__(config, ends)
+        self._embed, self._pair_norms, self._injection = embed, pair_norms, injection
+        self._layer, self._experts = layer, experts
+
+    @property
+    def bits(self) -> int:
+        return self._layer.gate_up.bits
+
+    def parameters(self) -> list[mx.array]:
+        own = [*self._pair_norms, self._layer.heads.rotation.frequencies, *(self._experts.arrays if self._experts else ())]
+        return [*self.ends.arrays, *self._injection.arrays, *self._layer.arrays, *own]
+
+    def context(self) -> DraftContext:
+        return DraftContext(self.config.windows, self.config.block_size)
+
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
+        assert tokens is not None
+        entries = self._entries(tokens, context.pair(features))
+        self._injection.inject(context, entries, self.operations, self.multiply)
+
+    def propose(
+        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
+    ) -> mx.array:
+        c, layer, multiply = self.config, self._layer, self.multiply
+        state = context.before(c.hidden_size).astype(self.dtype)
+        held = context.kinds[None].layer(0)
+        keys_values = None if held is None else (held[0][:, :, 1:], held[1][:, :, 1:])  # position 0 has no entry
+        filled = 0 if held is None else held[0].shape[2] - 1
+        visible = block_mask(context, None, False, rows - 1)
+
+        def logits(row: int, before: mx.array) -> mx.array:
+            nonlocal state, keys_values
+            mask = None if visible is None else visible[row : row + 1, 1 : filled + row + 2]
+            view = View(keys_values, mask, context.start + row)
+            x = self._injection.fusion.matrix(self._entries(before, state), multiply)[None]
+            normed = mx.fast.rms_norm(x, layer.input_norm, c.norm_eps)
+            queries, keys, values = layer.project(normed, view, multiply)
+            keys_values = keys, values
+            x = x + layer.attend(normed, queries, keys, values, view, multiply)
+            x = x + self.feed_forward(mx.fast.rms_norm(x, layer.mlp_norm, c.norm_eps))
+            state = self.ends.finish(x[0])
+            return self.logits(state)
+
+        return chooser.propose_chain(anchor, rows - 1, logits, self.ends.noise(noise, rows - 1))
+
+    def feed_forward(self, x: mx.array) -> mx.array:
+        """Return the output of the MLP, or of the experts, for rows [1, n, H]."""
+        out = self._layer.feed_forward(x, self.multiply)
+        return out if self._experts is None else self._experts(x, out)
+
+    def _entries(self, tokens: mx.array, states: mx.array) -> mx.array:
+        """Return tokens [S] joined with the states [S, H] before them, [S, 2 * H]."""
+        embedded = self._embed(tokens[None])[0]
+        pairs = zip((embedded, states), self._pair_norms, strict=True)
+        return mx.concatenate([mx.fast.rms_norm(x, weight, self.config.norm_eps) for x, weight in pairs], axis=-1)
+
+
+class RoutedExperts:
+    """A layer of experts: a few chosen for each row, and one shared by all rows."""
+
+    def __init__(self, tensors: Tensors, config: Experts, hidden: int) -> None:
+        self._config = config
+        self._router = tensors.matrix(MLP + "gate", config.count, hidden, quantize=False)
+        self._shared_gate = tensors.matrix(MLP + "shared_expert_gate", 1, hidden, quantize=False)
+        self._gate, self._up, self._down = take_experts(tensors, config, hidden)
+        tensors.settle(self.arrays)
+
+    @property
+    def arrays(self) -> list[mx.array]:
+        matrices = (self._router, self._shared_gate, self._gate, self._up, self._down)
+        return [array for matrix in matrices for array in matrix.arrays]
+
+    @property
+    def bits(self) -> int:
+        return self._down.bits
+
+    def __call__(self, x: mx.array, shared: mx.array) -> mx.array:
+        """Return the weighted sum of the experts' outputs [1, n, H], given that of the shared one."""
+        c, shares = self._config, mx.softmax(self._router(x), axis=-1, precise=True)
+        chosen = mx.argpartition(shares, kth=-c.chosen, axis=-1)[..., -c.chosen :]
+        weights = mx.take_along_axis(shares, chosen, axis=-1)
+        if c.normalized:
+            weights = weights / weights.sum(axis=-1, keepdims=True)
+        spread = x[:, :, None, None]
+        gate, up = self._product(self._gate, spread, chosen), self._product(self._up, spread, chosen)
+        routed = self._product(self._down, gate * mx.sigmoid(gate) * up, chosen)[..., 0, :]
+        return (routed * weights[..., None]).sum(axis=-2) + mx.sigmoid(self._shared_gate(x)) * shared
+
+    def _product(self, stacked: Matrix, x: mx.array, chosen: mx.array) -> mx.array:
+        """Multiply x [1, n, k or 1, 1, columns] by the chosen experts' matrices."""
+        parts = [array.reshape(self._config.count, -1, array.shape[-1]) for array in stacked.arrays]
+        if len(parts) == 1:
+            return mx.gather_mm(x, parts[0].swapaxes(-1, -2), rhs_indices=chosen)
+        weight, scales, biases = parts
+        group, bits = stacked.group, stacked.bits
+        return mx.gather_qmm(x, weight, scales, biases, rhs_indices=chosen, transpose=True, group_size=group, bits=bits)
+
+
+def build(tensors: Tensors, config: MtpConfig, embed: TargetEnd, head: TargetEnd, layers: Sequence[Any]) -> MtpDrafter:
+    """Return a drafter made of its tensors; see `registry.make`."""
+    c, hidden = config, config.hidden_size
+    heads = AttentionHeads(c.heads, c.kv_heads, c.head_dim, c.norm_eps, c.head_dim**-0.5, Rotation.of(c.rope, c.head_dim))
+    fuse = tensors.matrix("fc", hidden, 2 * hidden)
+    pair_norms = [tensors.take(f"pre_fc_norm_{name}.weight", hidden) for name in ("embedding", "hidden")]
+    input_norm = tensors.take(LAYER + "input_layernorm.weight", hidden)
+    ends = Ends(tensors, c, embed, head)
+    layer, injected = take_layer(tensors, c, heads, input_norm)
+    experts = RoutedExperts(tensors, c.experts, hidden) if c.experts else None
+    injection = Injection(tensors, c.windows, FeatureFusion(fuse, input_norm), [injected], heads.rotation, c.norm_eps)
+    return MtpDrafter(c, ends, embed, pair_norms, injection, layer, experts)

@@ -1,0 +1,92 @@
+"""The pass of a block: an anchor and masks, through all layers over their context."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import mlx.core as mx
+
+from mlx_engine.drafters.parts.block_config import BlockConfig
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.ends import Ends
+from mlx_engine.drafters.parts.injection import Injection
+from mlx_engine.drafters.parts.layer import Multiply, View
+
+BlockLayer = Callable[[mx.array, View, Multiply], mx.array]
+
+
+@dataclass(frozen=True)
+class BlockPass:
+    """Runs blocks, one over a context while decoding, many over several contexts in training."""
+
+    config: BlockConfig
+    ends: Ends
+    layers: Sequence[BlockLayer]
+    injection: Injection
+
+    def hidden(self, context: DraftContext, anchor: mx.array, width: int, multiply: Multiply) -> mx.array:
+        """Return the final hidden states [width - 1, H] of the rows that propose tokens after `anchor`, [1] uint32."""
+        c = self.config
+        width += c.first_row - 1  # of the drafter's block
+        kinds = list(zip(c.windows, c.causal, strict=True))
+        visible = {kind: block_mask(context, *kind, width) for kind in set(kinds)}
+        read = (0,) * (c.layers - 1) + (c.first_row,)
+        views = [View(self.injection.held(context, i), visible[kind], context.start, read[i]) for i, kind in enumerate(kinds)]
+        return self._run(anchor[None], width, views, multiply)[0]
+
+    def trained(self, features: mx.array, anchors: mx.array, positions: mx.array) -> mx.array:
+        """Return the final hidden states [N, A, block size - 1, H] of the rows that propose tokens.
+
+        Args:
+            features: of N sequences, [N, S, taps * H].
+            anchors: A tokens in each, [N, A] uint32.
+            positions: their positions, [N, A] int32. A block sees only the features before its anchor.
+        """
+        c, (count, blocks) = self.config, anchors.shape
+        kinds = list(zip(c.windows, c.causal, strict=True))
+        width = c.block_size + c.first_row - 1
+        visible = {kind: _training_mask(positions, features.shape[1], *kind, width) for kind in set(kinds)}
+        held, start = self.injection.held_by_layer(features), positions.reshape(-1)
+        views = [View(held[i], visible[kind], start, blocks=blocks) for i, kind in enumerate(kinds)]
+        x = self._run(anchors.reshape(-1, 1), width, views, None)
+        return x[:, c.first_row :].reshape(count, blocks, c.block_size - 1, -1)
+
+    def _run(self, anchors: mx.array, width: int, views: Sequence[View], multiply: Multiply) -> mx.array:
+        c = self.config
+        masks = mx.full((anchors.shape[0], width - 1), c.mask_token, dtype=anchors.dtype)
+        x = self.ends.embed(mx.concatenate([anchors, masks], axis=1))
+        if c.embedding_scale != 1.0:
+            x = x * c.embedding_scale
+        for layer, view in zip(self.layers, views, strict=True):
+            x = layer(x, view, multiply)
+        return self.ends.finish(x)
+
+
+def block_mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
+    """Return the visible keys of each row, [width, keys] bool, or None for all."""
+    held, start, queued = context.kinds[window], context.start, context.span is not None
+    if not queued and not causal and (window is None or held.rows + width <= window):
+        return None  # the last row's window includes the oldest key
+    query = start + mx.arange(width)[:, None]
+    key = mx.concatenate([held.first + mx.arange(held.rows), start + mx.arange(width)])[None]
+    visible = mx.ones((width, held.rows + width), dtype=mx.bool_)
+    if queued:  # hide the context's unfilled rows
+        visible = visible & ((key < start) | (mx.arange(held.rows + width) >= held.rows))
+    if causal:
+        visible = visible & (key <= query)
+    if window is not None:
+        visible = visible & (query - key < window)
+    return visible
+
+
+def _training_mask(positions: mx.array, length: int, window: int | None, causal: bool, width: int) -> mx.array:
+    """Return the visible keys of all rows, [N, 1, A * width, length + A * width] bool: the context's, then those of all blocks."""
+    count, blocks = positions.shape
+    start = mx.repeat(positions, width, axis=1)[:, :, None]  # of each row's block
+    row, block = mx.arange(blocks * width) % width, mx.arange(blocks * width) // width
+    key = mx.arange(length)
+    far, near = key < start, block[:, None] == block
+    if causal:
+        near = near & (row <= row[:, None])
+    if window is not None:
+        far, near = far & (start + row[:, None] - key < window), near & (row[:, None] - row < window)
+    return mx.concatenate([far, mx.broadcast_to(near, (count, *near.shape))], axis=2)[:, None]
