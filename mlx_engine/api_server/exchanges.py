@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -31,10 +30,9 @@ from mlx_engine.contract.events import (
     TokenCount,
 )
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
-from mlx_engine.engine.host import BATCH_S
+from mlx_engine.engine.bridge import to_async
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
-_NEVER = 3600.0
 
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
 Limiting = Callable[[Deliver], Deliver]
@@ -133,40 +131,11 @@ class CountedReply(CompletedReply):
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
-class _Inbox:
-    """A queue of events from the engine's thread to the event loop.
-
-    The loop wakes once per batch.
-    """
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._events: deque[Event | None] = deque()
-        self._arrived = asyncio.Event()
-        self._waking = False
-
-    def put(self, event: Event | None) -> None:
-        self._events.append(event)
-        if not self._waking:
-            self._waking = True
-            with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._arrived.set)
-
-    async def batch(self, seconds: float) -> list[Event | None]:
-        """Wait for an event for up to `seconds`, and return all since the last call."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._arrived.wait()
-        self._arrived.clear()
-        self._waking = False
-        return [self._events.popleft() for _ in range(len(self._events))]
-
-
 async def batches(
     submit: Submit,
     request: GenerationRequest | CountTokens,
     limiting: Limiting = unlimited,
-    quiet_s: float = _NEVER,
+    quiet_s: float | None = None,
 ) -> AsyncGenerator[list[Event], None]:
     """Yield the events of a reply, or of counting tokens, in batches.
 
@@ -175,11 +144,8 @@ async def batches(
     Raises:
         ApiError: the reply failed.
     """
-    inbox = _Inbox()
-    run = submit(request, limiting(inbox.put))
-    try:
-        while True:
-            batch = await inbox.batch(quiet_s)
+    async with aclosing(to_async(lambda request, deliver: submit(request, limiting(deliver)), request, quiet_s)) as arriving:
+        async for batch in arriving:
             found: list[Event] = []
             for event in batch:
                 error = _error_of(event)
@@ -187,21 +153,21 @@ async def batches(
                     if any(isinstance(one, Commit | ToolCall) for one in found):
                         yield found  # the reply's beginning came in the same batch
                     raise error
-                assert event is not None
                 found.append(event)
                 if isinstance(event, Finished | TokenCount):
                     yield found
                     return
             yield found
-            if batch:
-                await asyncio.sleep(BATCH_S)  # waking for every event would slow decoding
-    finally:
-        run.cancel()
+    raise _stopped()
 
 
-def _error_of(event: Event | None) -> ApiError | None:
-    if event is None or (isinstance(event, Finished) and event.reason in ("cancelled", "error")):
-        return ApiError(503, "The reply was stopped. Try again.", code="reply_stopped")
+def _stopped() -> ApiError:
+    return ApiError(503, "The reply was stopped. Try again.", code="reply_stopped")
+
+
+def _error_of(event: Event) -> ApiError | None:
+    if isinstance(event, Finished) and event.reason in ("cancelled", "error"):
+        return _stopped()
     return ApiError.because(UserError.of(event)) if isinstance(event, Failed) else None
 
 

@@ -18,7 +18,7 @@ from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
-from mlx_engine.engine.host import events
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.hardware import blas
 from mlx_engine.hardware.machine import installed_gb, total_memory
 
@@ -149,7 +149,7 @@ def _pair(given: argparse.Namespace, client: EngineClient) -> Diagnosis:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
         # At a fixed width, tokens are drafted even if few are accepted
         request = GenerationRequest(messages=question, max_tokens=32, ignore_eos=True, width=min(_WIDTH, info.block_size))
-        for event in events(client, CompareRequest(request)):
+        for event in to_iter(client, CompareRequest(request)):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
         advice = "" if given.target else f"Can't use the demo pair in {folders(given)[0].parent}. Download Slipstream again."

@@ -11,7 +11,7 @@ from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
-from mlx_engine.engine.host import events
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder
@@ -52,7 +52,7 @@ def cancellable(client: EngineClient, request: Request) -> Iterator[Event]:
 
     before = signal.signal(signal.SIGINT, stop)
     try:
-        yield from events(client, request, runs.append)
+        yield from to_iter(client, request, runs.append)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -87,9 +87,9 @@ def open_pair(client: EngineClient, given: argparse.Namespace, calibrated: bool 
     info = None
     if not getattr(given, "no_cache", True):
         quota = given.cache_gb * 10**9 if given.cache_gb else None
-        list(events(client, SavePrompts(given.cache_folder or default_folder(), quota)))
+        list(to_iter(client, SavePrompts(given.cache_folder or default_folder(), quota)))
     try:
-        for event in events(client, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
+        for event in to_iter(client, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
             if isinstance(event, PairInfo):
                 info = event
             elif isinstance(event, LoadProgress):

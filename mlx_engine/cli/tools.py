@@ -13,7 +13,7 @@ from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
-from mlx_engine.engine.host import events
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.config import BUILTINS, read_config
 from mlx_engine.mcp.record import CallRecord
@@ -167,7 +167,7 @@ class TerminalTools:
 
 
 def _tokens(client: EngineClient, tools: tuple[str, ...]) -> int:
-    for event in events(client, CountTokens((Message("user", "Hi"),), tools=tools)):
+    for event in to_iter(client, CountTokens((Message("user", "Hi"),), tools=tools)):
         if isinstance(event, TokenCount):
             return event.tokens
     raise AssertionError("counting ends with a TokenCount")

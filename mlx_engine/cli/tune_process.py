@@ -25,7 +25,8 @@ from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
 from mlx_engine.contract.requests import LoadPair, Message, Request
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import blas
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.tuning_files import delete_runs, run_folder, save_run_progress, save_run_prompts, unfinished_run
@@ -57,7 +58,7 @@ class PausableHost:
             if self.paused:
                 run.cancel()
 
-        yield from events(self._host, request, started)
+        yield from to_iter(self._host, request, started)
 
 
 def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Iterator[dict[str, Any]]:

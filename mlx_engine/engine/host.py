@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mlx_engine.contract.client import Deliver, EngineClient, Run
+from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BATCH_S = 0.02
-_WAKE_S = 0.1
 MAX_ACTIVE = 4  # background replies that are generated at the same time
 MAX_QUEUED = 32  # background replies that wait
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
@@ -284,37 +282,3 @@ def local_engine() -> "Engine":
     from mlx_engine.engine.engine import Engine
 
     return Engine()
-
-
-def events(client: EngineClient, request: Request, started: Callable[[Run], None] | None = None) -> Iterator[Event]:
-    """Submit a request and yield its events. Closing the iterator cancels the run.
-
-    Args:
-        started: receives the run, so that it can be canceled from elsewhere.
-
-    Raises:
-        UserError: the request failed.
-    """
-    inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-    run = client.submit(request, inbox.put)
-    if started is not None:
-        started(run)
-    try:
-        while (event := _next(inbox)) is not None:
-            if isinstance(event, Failed):
-                raise UserError.of(event)
-            yield event
-            if inbox.empty():
-                time.sleep(BATCH_S)  # waking for every event would slow decoding on a CPU by 3 %
-    finally:
-        run.cancel()
-
-
-def _next(inbox: "queue.SimpleQueue[Event | None]") -> Event | None:
-    """Return the next event.
-
-    Waits with a timeout, because Ctrl-C doesn't interrupt an endless wait if another thread receives the signal.
-    """
-    while True:
-        with suppress(queue.Empty):
-            return inbox.get(timeout=_WAKE_S)

@@ -5,7 +5,7 @@ import logging
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     UnloadPair,
 )
+from mlx_engine.engine.bridge import to_async
 from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, complete_address, refused, unreachable
 from mlx_engine.remote.endpoint_comparison import compare
 from mlx_engine.remote.request_body import body_of
@@ -316,21 +317,12 @@ async def _events(client: EngineClient, request: Request) -> AsyncIterator[Event
     Raises:
         UserError: the request failed.
     """
-    inbox: asyncio.Queue[Event | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-
-    def deliver(event: Event | None) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(inbox.put_nowait, event)
-
-    run = client.submit(request, deliver)
-    try:
-        while (event := await inbox.get()) is not None:
-            if isinstance(event, Failed):
-                raise UserError.of(event)
-            yield event
-    finally:
-        run.cancel()
+    async with aclosing(to_async(client.submit, request)) as batches:
+        async for batch in batches:
+            for event in batch:
+                if isinstance(event, Failed):
+                    raise UserError.of(event)
+                yield event
 
 
 async def _forward(run: Run, events: AsyncIterator[Event]) -> None:

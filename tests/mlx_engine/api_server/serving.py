@@ -18,7 +18,8 @@ from mlx_engine.api_server.served_models import Models
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.host import EngineHost
 
 
 class WatchedClient:
@@ -73,7 +74,7 @@ class Serving:
     def reply(self, request: GenerationRequest) -> CompletedReply:
         """Return the engine's own reply to a request."""
         texts, tokens = {"answer": "", "thinking": ""}, list[int]()
-        for event in events(self.engine, request):
+        for event in to_iter(self.engine, request):
             if isinstance(event, Commit):
                 texts[event.channel] += event.text
                 tokens += event.tokens
@@ -103,7 +104,7 @@ def serving(
     """Serve a pair, by default the demo pair, or what a scripted engine loads."""
     host = EngineHost(make_engine)
     engine = WatchedClient(host)
-    loaded: list[Event] = list(events(engine, load or LoadPair()))
+    loaded: list[Event] = list(to_iter(engine, load or LoadPair()))
     pair = loaded[-1]
     assert isinstance(pair, PairInfo)
     listener = Listener("127.0.0.1", 0)

@@ -169,7 +169,7 @@ class TestGenerate:
     def test_ctrl_c_ends_waiting_even_if_another_thread_receives_it(self) -> None:
         code = """if True:
             import signal, threading, time
-            from mlx_engine.engine.host import Run, events
+            from mlx_engine.engine.bridge import Run, to_iter
             class Silent:
                 def submit(self, request, deliver):
                     def press():
@@ -179,7 +179,7 @@ class TestGenerate:
                     threading.Thread(target=press, daemon=True).start()
                     return Run(request, deliver)
             try:
-                print(*events(Silent(), None))
+                print(*to_iter(Silent(), None))
             except KeyboardInterrupt:
                 print("interrupted", flush=True)"""
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -10,7 +10,8 @@ import pytest
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message
-from mlx_engine.engine.host import EngineHost, _HostRun, events
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.host import EngineHost, _HostRun
 from tests.engine_double import EngineDouble
 
 REQUEST = CountTokens((Message("user", "Hello"),))
@@ -36,13 +37,13 @@ def test_a_bug_in_a_front_end_does_not_end_the_thread(host: EngineHost, caplog: 
         raise ZeroDivisionError
 
     host.submit(REQUEST, deliver)
-    assert list(events(host, REQUEST))[-1] == TokenCount(1, 2)
+    assert list(to_iter(host, REQUEST))[-1] == TokenCount(1, 2)
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_request_after_closing_ends_without_events(host: EngineHost) -> None:
     assert host.wait(20)
-    assert list(events(host, REQUEST)) == []
+    assert list(to_iter(host, REQUEST)) == []
 
 
 def test_a_run_that_is_canceled_before_its_turn_starts_no_engine() -> None:
@@ -72,7 +73,7 @@ def test_a_canceled_run_does_not_keep_others_waiting_while_a_reply_runs() -> Non
     while not seen:
         time.sleep(0.001)
     host.submit(MeasureMachine(), lambda event: ended.set() if event is None else None).cancel()
-    assert list(events(host, GenerationRequest(prompt_text="b", foreground=True))) == [TokenCount(1, 2)]
+    assert list(to_iter(host, GenerationRequest(prompt_text="b", foreground=True))) == [TokenCount(1, 2)]
     assert ended.wait(20) and None not in seen
     reply.cancel()
     assert host.wait(20)
@@ -92,6 +93,6 @@ def test_a_failure_is_raised_where_events_are_read() -> None:
 
     host = EngineHost(Refusing)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="No tokens") as raised:
-        list(events(host, REQUEST))
+        list(to_iter(host, REQUEST))
     assert raised.value.text.code == "test_refusal"
     assert host.wait(20)

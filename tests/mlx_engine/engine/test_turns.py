@@ -19,8 +19,9 @@ from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import PLAIN
 from tests.engine_double import EngineDouble
@@ -297,12 +298,12 @@ def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
 
 def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
     host = EngineHost(Engine)
-    list(events(host, LoadPair()))
+    list(to_iter(host, LoadPair()))
     texts = ("What is 7 + 5?", "Spell “lantern” backwards.", "Count from 3 to 9.", "Write a short poem.")
     modes = ("dflash", "plain", "dflash", "plain")
     requests = [question(text, max_tokens=24, width=None if at else 6, seed=at, mode=modes[at]) for at, text in enumerate(texts)]
     requests[3] = replace(requests[3], sampling=Sampling(0.8))
-    wanted = [said(events(host, request)) for request in requests]
+    wanted = [said(to_iter(host, request)) for request in requests]
     found: list[list[Event | None]] = [[] for _ in requests]
     for request, seen in zip(requests, found, strict=True):
         host.submit(request, seen.append)

@@ -28,8 +28,9 @@ from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.formats import chat_prompt, template_child, template_sandbox
 from mlx_engine.formats.template_sandbox import TemplateProcess, cancelled_by, renderer
 from mlx_engine.models.library.pair import demo_pair
@@ -315,11 +316,11 @@ def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, te
     host, rendering = EngineHost(Engine), threading.Event()
     monkeypatch.setattr(template_sandbox, "cancelled_by", lambda cancel: (cancel and rendering.set(), cancelled_by(cancel))[1])
     try:
-        loading = events(host, LoadPair(target_with(tmp_path, template)))
+        loading = to_iter(host, LoadPair(target_with(tmp_path, template)))
         assert isinstance([*loading][-1], PairInfo)
         jobs: list[Run] = []
         threading.Thread(target=lambda: (rendering.wait(60), time.sleep(0.2), jobs[0].cancel())).start()
-        ends = [*events(host, request_, jobs.append)]
+        ends = [*to_iter(host, request_, jobs.append)]
         assert [event.reason for event in ends if isinstance(event, Finished)] == (["cancelled"] if len(ends) else [])
         assert not any(isinstance(event, TokenCount) for event in ends)
     finally:

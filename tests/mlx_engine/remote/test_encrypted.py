@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.engine.host import events
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.remote.replay import recorded, replaying
@@ -42,7 +42,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def connect(connection: RemoteConnection) -> PairInfo:
     engine = RemoteEngine(connection)
     try:
-        *_, info = events(engine, LoadPair())
+        *_, info = to_iter(engine, LoadPair())
     finally:
         assert engine.wait(5)
     assert isinstance(info, PairInfo)

@@ -15,7 +15,8 @@ from mlx_engine.cli import generate
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import CompletedReply, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
@@ -50,10 +51,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def replies(client: EngineClient, target: Path | None = None) -> list[CompletedReply]:
-    (info,) = [event for event in events(client, LoadPair(target)) if isinstance(event, PairInfo)]
+    (info,) = [event for event in to_iter(client, LoadPair(target)) if isinstance(event, PairInfo)]
     assert info.why_plain is not None
     requests = [GenerationRequest((Message("user", text),), mode="plain", max_tokens=60) for text in QUESTIONS]
-    return [generate.show(events(client, request), printing=False) for request in requests]
+    return [generate.show(to_iter(client, request), printing=False) for request in requests]
 
 
 @pytest.mark.long

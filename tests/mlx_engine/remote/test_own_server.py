@@ -9,7 +9,7 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
-from mlx_engine.engine.host import events
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.api_server.serving import Serving, serving
@@ -31,11 +31,11 @@ def remote(server: Serving) -> Iterator[RemoteEngine]:
 
 
 def reply(client: EngineClient, request: GenerationRequest) -> CompletedReply:
-    return generate.show(events(client, request), printing=False)
+    return generate.show(to_iter(client, request), printing=False)
 
 
 def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
-    (info,) = [event for event in events(remote, LoadPair()) if isinstance(event, PairInfo)]
+    (info,) = [event for event in to_iter(remote, LoadPair()) if isinstance(event, PairInfo)]
     assert info.family == "Slipstream"
     assert (info.can_think, info.can_call_tools) == (server.pair.can_think, server.pair.can_call_tools)
     assert info.why_plain is None
@@ -79,13 +79,13 @@ def test_a_reply_without_a_seed_reports_the_one_that_was_sent(remote: RemoteEngi
 
 def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine) -> None:
     request = CountTokens((Message("system", "Be brief."), *ASKED), thinking=True)
-    assert list(events(remote, request)) == list(events(server.engine, request))
+    assert list(to_iter(remote, request)) == list(to_iter(server.engine, request))
 
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:
     (result,) = [
         event
-        for event in events(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=60)))
+        for event in to_iter(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=60)))
         if isinstance(event, CompareResult)
     ]
     assert result.verdict == "identical"
@@ -95,7 +95,7 @@ def test_both_modes_are_compared(remote: RemoteEngine) -> None:
 def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
     found: list[Event] = []
     runs: list[Run] = []
-    for event in events(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), runs.append):
+    for event in to_iter(remote, GenerationRequest(ASKED, ignore_eos=True, max_tokens=1000), runs.append):
         found.append(event)
         if len(found) == 3:
             runs[0].cancel()

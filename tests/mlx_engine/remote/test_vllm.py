@@ -12,7 +12,8 @@ from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
-from mlx_engine.engine.host import EngineHost, events
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
@@ -42,7 +43,7 @@ class Connected:
 @pytest.fixture(scope="module")
 def local() -> Iterator[EngineHost]:
     host = EngineHost()
-    list(events(host, LoadPair()))
+    list(to_iter(host, LoadPair()))
     yield host
     assert host.wait(60)
 
@@ -62,7 +63,7 @@ def remote(plain: VllmServer, request: pytest.FixtureRequest) -> Iterator[Connec
 
 
 def reply(client: EngineClient, request: GenerationRequest) -> CompletedReply:
-    return generate.show(events(client, request), printing=False)
+    return generate.show(to_iter(client, request), printing=False)
 
 
 def contents(found: CompletedReply) -> tuple[object, ...]:
@@ -72,13 +73,13 @@ def contents(found: CompletedReply) -> tuple[object, ...]:
 def started(client: EngineClient, request: GenerationRequest, found: list[Event]) -> tuple[Run, Iterator[Event]]:
     """Start a reply, and wait for its first events."""
     runs: list[Run] = []
-    rest = events(client, request, runs.append)
+    rest = to_iter(client, request, runs.append)
     found += (next(rest) for _ in range(3))
     return runs[0], rest
 
 
 def test_the_server_is_recognized(remote: Connected) -> None:
-    (info,) = [event for event in events(remote.engine, LoadPair()) if isinstance(event, PairInfo)]
+    (info,) = [event for event in to_iter(remote.engine, LoadPair()) if isinstance(event, PairInfo)]
     assert (info.family, info.name, info.context_limit, info.why_plain) == ("vLLM 0.32.0", "demo", 2048, None)
 
 
@@ -124,7 +125,7 @@ def check_replies(remote: Connected, local: EngineHost, mode: Mode) -> None:
 
 
 def test_both_modes_are_compared(remote: Connected) -> None:
-    results = [event for event in events(remote.engine, CompareRequest(REQUESTS[1])) if isinstance(event, CompareResult)]
+    results = [event for event in to_iter(remote.engine, CompareRequest(REQUESTS[1])) if isinstance(event, CompareResult)]
     assert [result.verdict for result in results] == ["identical"]
     assert results[0].dflash.stats.rounds > results[0].plain.stats.rounds == 0
 
@@ -178,8 +179,8 @@ def test_a_setting_that_speculation_does_not_allow_is_refused(remote: Connected)
 
 def test_tokens_are_counted_before_a_reply(remote: Connected, local: EngineHost) -> None:
     request = CountTokens(REQUESTS[0].messages)
-    assert list(events(remote.engine, request)) == list(events(local, request))
-    assert isinstance(next(events(remote.engine, request)), TokenCount)
+    assert list(to_iter(remote.engine, request)) == list(to_iter(local, request))
+    assert isinstance(next(to_iter(remote.engine, request)), TokenCount)
 
 
 def test_a_lost_node_ends_the_reply_with_an_error() -> None:
