@@ -14,7 +14,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters import registry
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import arrays_of
 from mlx_engine.drafters.parts.trained_tensors import RecordedTensors, Trained, TrainedTensors
 
 DECAY = 7.0  # positions after the anchor over which a token's weight falls by a factor of e
@@ -68,7 +68,7 @@ class BlockLoss:
         weights.clear()
         registry.build(config, self._tensors, *self._ends)
         self._tensors.finish()
-        mx.eval([taken.arrays if isinstance(taken, Matrix) else taken for taken in self._tensors.taken.values()])
+        mx.eval(arrays_of(self._tensors.taken))
 
     def __call__(self, trained: Trained, batch: Batch) -> mx.array:
         """Return the weighted cross-entropy of the tokens after the anchors."""

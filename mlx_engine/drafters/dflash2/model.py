@@ -97,10 +97,7 @@ class DFlash2Drafter(BlockModel[DFlash2Config]):
     """A DFlash 2 drafter with a target's embedding and head."""
 
     def __init__(self, block: BlockPass, layers: Sequence[_ConvolvedLayer], selector: Selector) -> None:
-        convolutions = [part for layer in layers for part in (layer.attention, layer.mlp)]
-        matrices = [selector.predecessors, selector.successors, selector.edge, *(part.projection for part in convolutions)]
-        more = [*(part.base for part in convolutions), *(array for matrix in matrices for array in matrix.arrays)]
-        super().__init__(block, [layer.layer for layer in layers], more)
+        super().__init__(block, [layer.layer for layer in layers])
         self.selector = selector
 
     def propose(

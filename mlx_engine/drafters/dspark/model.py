@@ -49,7 +49,7 @@ class DSparkDrafter(BlockModel[DSparkConfig]):
     """A DSpark drafter with a target's embedding and head."""
 
     def __init__(self, block: BlockPass, layers: Sequence[Layer], markov: _Markov) -> None:
-        super().__init__(block, layers, [*markov.before.arrays, *markov.after.arrays, *(markov.confidence or ())])
+        super().__init__(block, layers)
         self._markov = markov
 
     def propose(

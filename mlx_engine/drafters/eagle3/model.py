@@ -17,7 +17,7 @@ from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.eagle3.config import Eagle3Config
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.ends import Ends, TargetEnd
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
 from mlx_engine.drafters.parts.tensors import Tensors
@@ -59,12 +59,8 @@ class _Layer:
         output = tensors.matrix(at + "self_attn.o_proj", hidden, queries)
         down = tensors.matrix(at + "mlp.down_proj", hidden, c.intermediate_size)
         taken = cls(norms[0], norms[1], q, k.concatenated(v), output, norms[2], gate.concatenated(up), down)
-        tensors.settle(taken.arrays)
+        tensors.settle(arrays_of(taken))
         return taken
-
-    @property
-    def arrays(self) -> list[mx.array]:
-        return [array for part in vars(self).values() for array in (part.arrays if isinstance(part, Matrix) else [part])]
 
 
 class Eagle3Drafter(DrafterModel[Eagle3Config]):
@@ -78,10 +74,6 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
     @property
     def bits(self) -> int:
         return self._layer.gate_up.bits
-
-    def parameters(self) -> list[mx.array]:
-        vectors = [self._rotation.frequencies, *([] if self._tap_norms is None else [self._tap_norms])]
-        return [*self.ends.arrays, *self._fuse.arrays, *self._layer.arrays, *vectors]
 
     def context(self) -> DraftContext:
         return DraftContext((None,), self.config.block_size)

@@ -94,10 +94,6 @@ class Gemma4AssistantDrafter(DrafterModel[AssistantConfig]):
     def bits(self) -> int:
         return self._layers[0].gate_up.bits
 
-    def parameters(self) -> list[mx.array]:
-        layers = [array for layer in self._layers for array in layer.arrays]
-        return [*self.ends.arrays, *self._join.arrays, *self._return.arrays, *layers]
-
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows, self.config.block_size)
 

@@ -7,7 +7,7 @@ import mlx.core as mx
 from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
 from mlx_engine.drafters.parts.ends import Ends, TargetEnd, distinct_tokens
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
@@ -25,11 +25,6 @@ class AssistantEnds(Ends):
             self._centroids = tensors.matrix("masked_embedding.centroids", count, size)
             name = "masked_embedding.token_ordering"
             self._ordered = distinct_tokens(name, tensors.integers(name, vocabulary), vocabulary).reshape(count, -1)
-
-    @property
-    def arrays(self) -> list[mx.array]:
-        centroids = self._centroids.arrays if self._centroids else []
-        return [self.norm, *self._scores.arrays, *centroids]
 
     def embed(self, tokens: mx.array) -> mx.array:
         return self._embed(tokens)
@@ -64,5 +59,5 @@ def take_layer(tensors: Tensors, config: AssistantConfig, heads: AttentionHeads,
         after=mx.stack([norms[1], norms[3]]),
         factor=tensors.take(at + "layer_scalar", 1),
     )
-    tensors.settle(taken.arrays)
+    tensors.settle(arrays_of(taken))
     return taken

@@ -20,7 +20,7 @@ from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.ends import Ends, TargetEnd
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, View
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
 from mlx_engine.drafters.parts.tensors import Tensors
@@ -46,10 +46,6 @@ class MtpDrafter(DrafterModel[MtpConfig]):
     @property
     def bits(self) -> int:
         return self._layer.gate_up.bits
-
-    def parameters(self) -> list[mx.array]:
-        own = [*self._pair_norms, self._layer.heads.rotation.frequencies, *(self._experts.arrays if self._experts else ())]
-        return [*self.ends.arrays, *self._injection.arrays, *self._layer.arrays, *own]
 
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows, self.config.block_size)
@@ -104,12 +100,7 @@ class RoutedExperts:
         self._router = tensors.matrix(MLP + "gate", config.count, hidden, quantize=False)
         self._shared_gate = tensors.matrix(MLP + "shared_expert_gate", 1, hidden, quantize=False)
         self._gate, self._up, self._down = take_experts(tensors, config, hidden)
-        tensors.settle(self.arrays)
-
-    @property
-    def arrays(self) -> list[mx.array]:
-        matrices = (self._router, self._shared_gate, self._gate, self._up, self._down)
-        return [array for matrix in matrices for array in matrix.arrays]
+        tensors.settle(arrays_of(self))
 
     @property
     def bits(self) -> int:

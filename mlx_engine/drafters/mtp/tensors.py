@@ -5,7 +5,7 @@ import mlx.core as mx
 from mlx_engine.drafters.mtp.config import Experts, MtpConfig
 from mlx_engine.drafters.parts.injection import Injected
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, sigmoid
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.tensors import Tensors
 
 LAYER, MLP = "layers.0.", "layers.0.mlp."
@@ -59,7 +59,7 @@ def take_layer(tensors: Tensors, config: MtpConfig, heads: AttentionHeads, input
         gate_up=gate.concatenated(up),
         down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
     )
-    tensors.settle(weights.arrays + keys_values.arrays)
+    tensors.settle(arrays_of(weights, keys_values))
     return weights, Injected(keys_values, None, k_norm)
 
 

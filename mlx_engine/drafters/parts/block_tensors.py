@@ -7,7 +7,7 @@ import mlx.core as mx
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.injection import Injected
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer
-from mlx_engine.drafters.parts.matrix import Matrix
+from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.rope import Rotation
 from mlx_engine.drafters.parts.tensors import Tensors
 
@@ -53,7 +53,7 @@ def take_layers(
     taken = []
     for i in range(config.layers):
         layer, injected = take(i)
-        tensors.settle(layer.arrays + injected.keys_values.arrays)
+        tensors.settle(arrays_of(layer, injected))
         taken.append((layer, injected))
     layers, contexts = zip(*taken, strict=True)
     return [*layers], [*contexts]

@@ -46,12 +46,6 @@ class Ends:
         elif "d2t" in tensors:  # over the full vocabulary, `d2t` can only be the identity
             tensors.integers("d2t", c.vocab_size)
 
-    @property
-    def arrays(self) -> list[mx.array]:
-        matrices = [part for part in (self.table, self._own_head) if part is not None]
-        vectors = [self.norm] if self.tokens is None else [self.norm, self.tokens]
-        return vectors + [array for matrix in matrices for array in matrix.arrays]
-
     def embed(self, tokens: mx.array) -> mx.array:
         if self.table is None:
             return self._embed(tokens)

@@ -88,11 +88,6 @@ class Injection:
         self._slot = {i: slot for members in self._groups.values() for slot, i in enumerate(members)}
         tensors.settle(self._matrix.arrays)
 
-    @property
-    def arrays(self) -> list[mx.array]:
-        vectors = [self.fusion.norm, self.fusion.tap_norms, self._bias, *self._key_norms.values()]
-        return [*self.fusion.matrix.arrays, *self._matrix.arrays, *(array for array in vectors if array is not None)]
-
     def keys_values(
         self, features: mx.array, start: int | mx.array, operations: Operations = PLAIN, multiply: Multiply = None
     ) -> dict[int | None, mx.array]:

@@ -87,11 +87,6 @@ class Layer:
     factor: mx.array | None = None  # [1], Gemma: of the layer's output
     sinks: mx.array | None = None  # [heads], DSpark: logit of each head's attention sink
 
-    @property
-    def arrays(self) -> list[mx.array]:
-        parts = [part for part in vars(self).values() if isinstance(part, mx.array | Matrix)]
-        return [array for part in parts for array in (part.arrays if isinstance(part, Matrix) else [part])]
-
     def __call__(self, x: mx.array, view: View, multiply: Multiply) -> mx.array:
         """Run the layer on blocks [B, w, H], and return their rows starting at `view.read`."""
         attended = self.attention(mx.fast.rms_norm(x, self.input_norm, self.heads.eps), view, multiply)

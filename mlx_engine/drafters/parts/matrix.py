@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import mlx.core as mx
 
@@ -121,6 +122,23 @@ class Stacked(Matrix):
     def __call__(self, x: mx.array, multiply: Callable[..., mx.array] | None = None, gated: bool = False) -> mx.array:
         y = mx.concatenate([part(x) for part in self.parts], axis=-1)
         return _gated(y) if gated else y
+
+
+def arrays_of(*things: Any) -> list[mx.array]:
+    """Return all arrays in parts of drafters, each once. What belongs to the target is left out."""
+    found: dict[int, mx.array] = {}
+    waiting = [*things]
+    while waiting:
+        thing = waiting.pop(0)
+        if isinstance(thing, mx.array):
+            found[id(thing)] = thing
+        elif type(thing) in (list, tuple):
+            waiting += thing
+        elif type(thing) is dict:  # the target's layers are subclasses of dict
+            waiting += thing.values()
+        elif type(thing).__module__.startswith("mlx_engine.drafters."):
+            waiting += vars(thing).values()
+    return [*found.values()]
 
 
 def _gated(y: mx.array) -> mx.array:

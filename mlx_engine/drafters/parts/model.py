@@ -11,6 +11,7 @@ from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.parts.ends import Ends
 from mlx_engine.drafters.parts.layer import Layer
+from mlx_engine.drafters.parts.matrix import arrays_of
 from mlx_engine.kernels.operations import PLAIN, Operations
 
 C = TypeVar("C", bound=DrafterConfig)
@@ -39,6 +40,9 @@ class DrafterModel(Generic[C]):
         """The `verify_matmul` kernel, or None if it isn't used."""
         return None if self.operations.verify_matmul is PLAIN.verify_matmul else self.operations.verify_matmul
 
+    def parameters(self) -> list[mx.array]:
+        return arrays_of(self)
+
     def logits(self, hidden: mx.array) -> mx.array:
         """Return the logits [rows, V or reduced vocabulary] of hidden states [rows, H]."""
         return self.ends.logits(hidden, self.multiply)
@@ -50,20 +54,15 @@ class BlockModel(DrafterModel[B]):
     Args:
         block: runs blocks.
         layers: their weights.
-        more: other weights.
     """
 
-    def __init__(self, block: BlockPass, layers: Sequence[Layer], more: Sequence[mx.array] = ()) -> None:
+    def __init__(self, block: BlockPass, layers: Sequence[Layer]) -> None:
         super().__init__(block.config, block.ends)  # type: ignore[arg-type]
-        self.block, self._layers, self._more = block, layers, more
+        self.block, self._layers = block, layers
 
     @property
     def bits(self) -> int:
         return self._layers[0].gate_up.bits
-
-    def parameters(self) -> list[mx.array]:
-        layers = [array for layer in self._layers for array in layer.arrays]
-        return [*self.ends.arrays, *self.block.injection.arrays, *layers, self._layers[0].heads.rotation.frequencies, *self._more]
 
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import mlx.core as mx
 import pytest
+from mlx.utils import tree_flatten
 from transformers.models.gemma4.configuration_gemma4 import Gemma4TextConfig
 from transformers.models.gemma4_assistant.configuration_gemma4_assistant import Gemma4AssistantConfig
 from transformers.models.gemma4_unified.configuration_gemma4_unified import Gemma4UnifiedTextConfig
@@ -16,7 +17,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.drafters.gemma4_assistant.model import source_layers
 from mlx_engine.drafters.registry import looks_like_drafter, parse, tapped
-from mlx_engine.loading.drafter_files import load
+from mlx_engine.loading.drafter_files import load, read
 from mlx_engine.models.configs.target_config import pair_problem
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.fit import predict_fit
@@ -141,6 +142,14 @@ def test_it_reads_the_last_layers_with_their_own_keys():
     for lacking in (layers((True, True), (True, True)), layers((True, True), (False, True)), []):
         with pytest.raises(UserError, match="layers whose keys"):
             source_layers(lacking)
+
+
+def test_its_weights_are_its_own(assistant):
+    layers = [array for layer in assistant.pair.model.model.layers for _, array in tree_flatten(layer.parameters())]
+    own = assistant.pair.drafter.parameters()
+    assert own and not {id(array) for array in layers} & {id(array) for array in own}
+    stored = sum(array.size for array in read(ORDERED / "drafter").values())
+    assert stored <= sum(array.size for array in own) <= 1.1 * stored
 
 
 def test_its_context_takes_the_memory_that_was_predicted(assistant):
