@@ -21,8 +21,9 @@ from app.storage.records import chat_from_json, chat_to_json
 from app.storage.settings import ChatSettings, Preset, built_in
 from app.storage.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
 from app.storage.store_thread import StoreThread
-from app.text.language import tr
+from app.text.language import tr, translated
 from app.text.plain_text import clean
+from mlx_engine.contract.errors import UserError
 
 MAX_UNDO = 50
 
@@ -281,18 +282,31 @@ class ChatLibrary(QObject):
         unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
-        def export(store: Store) -> str:
+        def export(store: Store) -> Notice:
             chats = [(chat, entry) for entry in entries if (chat := unsaved.get(entry.id) or store.load(entry.id))]
-            return chat_export.export(chats, folders, to)
+            try:
+                return Notice(chat_export.export(chats, folders, to), topic="export")
+            except UserError as error:
+                return Notice(translated(error.text), "error", topic="export")
 
         self._store.read(export, self.notified.emit)
 
     def import_file(self, file: Path) -> None:
         """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
         taken = set(self.entries)
-        self._store.read(lambda store: chat_import.import_into(store, file, taken), self._imported)
 
-    def _imported(self, found: ImportOutcome) -> None:
+        def work(store: Store) -> ImportOutcome | Notice:
+            try:
+                return chat_import.import_into(store, file, taken)
+            except UserError as error:
+                return Notice(translated(error.text), "error", topic="import")
+
+        self._store.read(work, self._imported)
+
+    def _imported(self, found: ImportOutcome | Notice) -> None:
+        if isinstance(found, Notice):
+            self.notified.emit(found)
+            return
         self.folders = {folder.id: folder for folder in found.folders} | self.folders  # existing folders keep their names
         for one in found.chats:
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary

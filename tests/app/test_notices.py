@@ -23,6 +23,23 @@ def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
     assert [text for text in app.notices if "Imported" in text] == ["Imported 1 chat."]
 
 
+def test_a_success_replaces_the_notice_about_an_earlier_failure(start: Start, tmp_path: Path) -> None:
+    app = start()
+    library = app.conductor.library
+    one, file = chat_with(app, "One"), tmp_path / "one.json"
+    (tmp_path / "broken.json").write_text("{")
+    for work in (
+        lambda: library.export_chats([one], tmp_path / "missing" / "one.json"),
+        lambda: library.export_chats([one], file),
+        lambda: library.import_file(tmp_path / "broken.json"),
+        lambda: library.import_file(file),
+    ):
+        before = app.notices
+        work()
+        app.until(lambda before=before: app.notices != before)  # type: ignore[misc]
+    assert app.notices == [f"Exported 1 chat to {file}.", "1 chat already there."]
+
+
 def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
     app = start()
     bar = app.window.foot.notices
