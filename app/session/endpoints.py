@@ -11,6 +11,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.session.model_storage import Background
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.remote.endpoint import reaches
 from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, with_secrets, write_connections
 from mlx_engine.remote.server import RemoteServer
 from mlx_engine.remote.trial import try_connection
@@ -24,6 +26,7 @@ class Connections(QObject):
     Attributes:
         saved: the connections, in the order in which they were added.
         problem: why the list couldn't be read at launch, else empty.
+        own_server: returns the address of this app's local server, empty if it is off.
     """
 
     changed = Signal()
@@ -39,6 +42,7 @@ class Connections(QObject):
         self._tried.connect(self._deliver)
         self.saved: tuple[SavedConnection, ...] = ()
         self.problem = ""
+        self.own_server: Callable[[], str] = str
         try:
             self.saved = read_connections(self._file) if self._file is not None else ()
         except UserError as error:
@@ -46,6 +50,12 @@ class Connections(QObject):
 
     def find(self, name: str) -> SavedConnection | None:
         return next((saved for saved in self.saved if saved.name == name), None)
+
+    def refusal(self, connection: RemoteConnection) -> str:
+        """Return why the app can't use a connection, or an empty string. Its own server would wait for the app."""
+        if not reaches(connection, self.own_server()):
+            return ""
+        return tr("This is Slipstream's own server, which uses the models loaded here. Enter another address.")
 
     def put(self, new: SavedConnection, old: str = "") -> None:
         """Add a connection, or replace the one named `old`."""

@@ -12,6 +12,7 @@ from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Connections
 from app.session.model_list import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
 from app.session.model_storage import Background, Storage
+from app.session.notice import Notice
 from app.text.language import sentences, tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
@@ -359,7 +360,11 @@ class Picker(QObject):
 
     @Slot(str)
     def connect_to(self, name: str) -> None:
-        if (saved := self.connections.find(name)) is not None:
+        if (saved := self.connections.find(name)) is None:
+            return
+        if refusal := self.connections.refusal(saved.connection):
+            self._loader.notified.emit(Notice(refusal, "error"))
+        else:
             self._conductor.connect_to(saved)
 
     @Slot()

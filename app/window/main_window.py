@@ -82,6 +82,7 @@ class MainWindow(QMainWindow):
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
         self.server = LocalServer(conductor.engine.client, conductor.loader, self.preferences, self)
         self.server.failed.connect(conductor.notify)
+        self.picker.connections.own_server = lambda: self.server.url
         self.server.changed.connect(self._clear_server_notice)
         self.updates = Updates(this_release(), self.preferences, self)
         self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))

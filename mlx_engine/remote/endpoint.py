@@ -106,6 +106,13 @@ def open_host(connection: RemoteConnection) -> str:
     return next((part.host for part in parts if part.scheme == "http" and not _LOOPBACK.fullmatch(part.host)), "")
 
 
+def reaches(connection: RemoteConnection, server_url: str) -> bool:
+    """Return whether one of the connection's addresses is that of a server on this computer."""
+    port = _parsed(server_url).port
+    parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
+    return any(part.port == port and _LOOPBACK.fullmatch(part.host) for part in parts if server_url)
+
+
 def address(url: str, path: str) -> str:
     """Return the address of an endpoint such as “/v1/models”."""
     return url.rstrip("/").removesuffix("/v1") + path

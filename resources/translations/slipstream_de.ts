@@ -394,6 +394,11 @@
             <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
+            <location filename="../../app/session/endpoints.py" />
+            <source>This is Slipstream's own server, which uses the models loaded here. Enter another address.</source>
+            <translation>Das ist der eigene Server von Slipstream, der die hier geladenen Modelle nutzt. Geben Sie eine andere Adresse ein.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 aktive Anfrage</translation>

@@ -394,6 +394,11 @@
             <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
+            <location filename="../../app/session/endpoints.py" />
+            <source>This is Slipstream's own server, which uses the models loaded here. Enter another address.</source>
+            <translation>这是 Slipstream 自己的服务器，使用的就是这里载入的模型。请输入其他地址。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 个活动请求</translation>

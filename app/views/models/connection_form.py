@@ -153,6 +153,8 @@ class ConnectionForm(QDialog):
             connection = checked(connection)
         except UserError as error:
             raise ValueError(translated(error.text)) from None
+        if refusal := self._connections.refusal(connection):
+            raise ValueError(refusal)
         others = {saved.name for saved in self._connections.saved if before is None or saved.name != before.name}
         names = chain([connection.host], (f"{connection.host} {number}" for number in count(2)))
         name = self.name.text().strip() or next(name for name in names if name not in others)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridL
 from app.session.conductor import Conductor
 from app.session.model_list import Filter
 from app.session.model_storage import Storage, while_open
+from app.session.notice import Notice
 from app.session.picker import Picker, is_folder
 from app.storage.wording import size
 from app.text.language import tr
@@ -97,6 +98,7 @@ class PickerDialog(QDialog):
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
         picker.message.connect(self.say)
+        conductor.loader.notified.connect(self._say_notice)
         picker.downloaded.connect(self._say_downloaded)
         picker.changed.connect(self._refresh)
         picker.refresh()
@@ -116,6 +118,10 @@ class PickerDialog(QDialog):
         self.message.setText(text)
         self.message.show()
         self._message_timer.start()
+
+    @Slot(object)
+    def _say_notice(self, notice: Notice) -> None:
+        self.say(notice.text)
 
     @Slot(str)
     def _say_downloaded(self, name: str) -> None:
