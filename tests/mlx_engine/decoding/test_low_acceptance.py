@@ -56,7 +56,7 @@ def useless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_replies_name_the_cause_only_if_almost_no_drafts_are_accepted(useless: Path, demo: Engine) -> None:
-    asked = question("Write the 7 times table up to 10.", max_tokens=60, width=8)
+    asked = question("Write the 7 times table up to 10.", max_tokens=30, width=8)
     good, bad = reply(demo, asked), reply(loaded(demo_pair()[0], useless), asked)
     assert good.tokens == bad.tokens and good.stats.few_accepted is None
     assert bad.stats.few_accepted is not None and bad.stats.few_accepted.code == "drafter_for_other_text"

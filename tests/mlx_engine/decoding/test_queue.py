@@ -119,17 +119,17 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     width=st.integers(2, 8),
     sampling=SAMPLING,
     seed=st.integers(0, 2**64 - 1),
-    limit=st.integers(1, 50),
+    limit=st.integers(1, 30),
     data=st.data(),
 )
-@sampled(3)
+@sampled(2)
 @pytest.mark.parametrize("which", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
 
 
-@given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 24))
-@sampled(3, whole=6)
+@given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 16))
+@sampled(2, whole=6)
 def test_queued_rounds_of_the_demo_pair(demo, asked, width, sampling, limit):
     prompt = chat_prompt.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     runs = both(demo, prompt, width, sampling, 5)
@@ -165,6 +165,7 @@ def test_arrays_grow_while_rounds_are_queued(windows):
 
 
 @given(passes=st.lists(st.sampled_from([PLAIN_STEP, PassKind("drafter", 3), PassKind("drafter", 8)]), min_size=1, max_size=6))
+@sampled(5)
 def test_only_passes_that_were_queued_ahead_are_timed(tiny, passes):
     ticks = count()
     script = Scripted(passes)
@@ -237,7 +238,9 @@ def test_kernels_that_take_a_device_position_in_the_emulator(which, names, reque
     assert any(got.stats.accepted_per_round)
 
 
-@pytest.mark.parametrize("which", ["tiny", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
+@pytest.mark.parametrize(
+    "which", ["tiny", "tiny2", "assistant", *(pytest.param(each, marks=pytest.mark.long) for each in ("dspark", "eagle3", "mtp"))]
+)
 def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatch):
     """Its events are the same, and the next turn continues from its text."""
     tiny = request.getfixturevalue(which)

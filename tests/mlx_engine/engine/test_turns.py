@@ -301,7 +301,7 @@ def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
     list(to_iter(host, LoadPair()))
     texts = ("What is 7 + 5?", "Spell “lantern” backwards.", "Count from 3 to 9.", "Write a short poem.")
     modes = ("dflash", "plain", "dflash", "plain")
-    requests = [question(text, max_tokens=24, width=None if at else 6, seed=at, mode=modes[at]) for at, text in enumerate(texts)]
+    requests = [question(text, max_tokens=12, width=None if at else 6, seed=at, mode=modes[at]) for at, text in enumerate(texts)]
     requests[3] = replace(requests[3], sampling=Sampling(0.8))
     wanted = [said(to_iter(host, request)) for request in requests]
     found: list[list[Event | None]] = [[] for _ in requests]

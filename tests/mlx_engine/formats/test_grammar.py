@@ -72,7 +72,7 @@ def checked(engine, seed: int, temperature: float, widths, asked=ask) -> bool:
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_made_schemas_are_satisfied_at_every_width(demo, temperature):
-    for seed in (range(0, 5) if temperature else range(5, 10))[: 3 if SAMPLE else None]:
+    for seed in (range(0, 5) if temperature else range(5, 10))[: 2 if SAMPLE else None]:
         checked(demo, seed, temperature, ((5,), (16,), (None, 2))[seed % 3])
 
 
@@ -181,17 +181,18 @@ def test_other_targets_and_drafters_give_the_plain_text(pair, request, monkeypat
     monkeypatch.setattr(engine.pair, "tokenizer", letters())
     for seed in range(5):
         if is_ascii(made_schema(seed)):
-            checked(engine, seed, 0.8 * (seed % 2), (2, 5, 8, None), ask_tiny)
+            widths = (2, 5, 8, None)
+            checked(engine, seed, 0.8 * (seed % 2), widths[seed % 4 :][:1] if SAMPLE else widths, ask_tiny)
 
 
 def test_filters_and_penalties_apply_to_the_allowed_tokens(demo):
     sampling = Sampling(0.8, top_p=0.9, top_k=5, min_p=0.01, repetition_penalty=1.2, presence_penalty=0.3)
-    plain = answers(demo, POINT, 0.8, 3, (2, 7, None), sampling=sampling, logit_bias=((5, 4.0),))
+    plain = answers(demo, POINT, 0.8, 3, (7,) if SAMPLE else (2, 7, None), sampling=sampling, logit_bias=((5, 4.0),))
     assert is_valid(plain.text, POINT)
 
 
 def test_thinking_is_free(demo):
-    plain = answers(demo, POINT, 0.0, 0, (4, 16, None), thinking=True)
+    plain = answers(demo, POINT, 0.0, 0, (16,) if SAMPLE else (4, 16, None), thinking=True)
     assert plain.reason == "eos" and plain.thinking and is_valid(plain.text, POINT)
 
 

@@ -12,7 +12,7 @@ from mlx_engine.models.configs.families import FAMILIES
 
 CONTEXTS = {name: (1024, 2048, 4096, 8192) for name in (*FAMILIES, "qwen3_5 with MTP")}
 CONTEXTS["nemotron_h"] = (2048, 4096, 8192)  # shorter, its peak depends on how far MLX queues ahead
-SAMPLE = {"glm_moe_dsa": (2048,)}
+SAMPLE = {"glm_moe_dsa": (1024,)}
 TOLERANCE = 0.07
 
 

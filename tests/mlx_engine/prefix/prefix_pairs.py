@@ -41,7 +41,7 @@ PAIRS = {
     "assistant": "gemma4_assistant_2",
 }
 BLOCK = 8
-LONGEST = 24 if SAMPLE else 40  # tokens of a drawn reply
+LONGEST = 16 if SAMPLE else 40  # tokens of a drawn reply
 STATES_EVERY = 3 * BLOCK
 WINDOW = 20
 

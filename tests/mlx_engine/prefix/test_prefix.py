@@ -53,7 +53,7 @@ def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, 
     return None
 
 
-@sampled(3)
+@sampled(2)
 @given(data=st.data())
 def test_reuse_does_not_change_a_chat(kept, data):
     """Turns, edits, regenerations, chats with the same beginning, changes of mode, stops during prefill and reply.

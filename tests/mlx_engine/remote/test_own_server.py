@@ -45,7 +45,7 @@ def test_the_pair_is_described(server: Serving, remote: RemoteEngine) -> None:
 @pytest.mark.parametrize("mode", ("dflash", pytest.param("plain", marks=pytest.mark.long)))
 @pytest.mark.parametrize("sampling", (Sampling(), Sampling(0.8, top_p=0.9, top_k=40, min_p=0.01, repetition_penalty=1.1)))
 def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: RemoteEngine, mode: Mode, sampling: Sampling) -> None:
-    request = GenerationRequest(ASKED, mode=mode, sampling=sampling, seed=7, width=8, max_tokens=50)
+    request = GenerationRequest(ASKED, mode=mode, sampling=sampling, seed=7, width=8, max_tokens=30)
     there, here = reply(remote, request), reply(server.engine, request)
     assert there.text == here.text
     assert there.reason == here.reason
@@ -57,8 +57,9 @@ def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: Re
 
 
 def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> None:
-    request = GenerationRequest(ASKED, thinking=True, stop=("divisors",), max_tokens=200)
+    request = GenerationRequest((Message("user", "What is 5 times 7?"),), thinking=True, stop=("35**",), max_tokens=60)
     there, here = reply(remote, request), reply(server.engine, request)
+    assert here.thinking and here.reason == "stop_string"
     assert (there.text, there.thinking, there.reason) == (here.text, here.thinking, here.reason)
 
 
@@ -66,8 +67,8 @@ def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> Non
 def test_a_cut_reply_is_continued(server: Serving, remote: RemoteEngine, thinking: bool) -> None:
     whole = reply(server.engine, GenerationRequest(ASKED, thinking=thinking, max_tokens=20))
     started = {"continue_from": "" if thinking else whole.text[:20], "continue_thinking": whole.thinking[:20] if thinking else ""}
-    rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
-    here = reply(server.engine, GenerationRequest(ASKED, thinking=thinking, max_tokens=60, **started))
+    rest = reply(remote, GenerationRequest(ASKED, thinking=thinking, max_tokens=20, **started))
+    here = reply(server.engine, GenerationRequest(ASKED, thinking=thinking, max_tokens=20, **started))
     assert (rest.text, rest.thinking) == (here.text, here.thinking)
 
 
@@ -85,7 +86,7 @@ def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:
     (result,) = [
         event
-        for event in to_iter(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=60)))
+        for event in to_iter(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=24)))
         if isinstance(event, CompareResult)
     ]
     assert result.verdict == "identical"
@@ -106,7 +107,7 @@ def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
 def test_a_benchmark_reports_the_server_and_nothing_about_this_computer(
     server: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--remote", server.url, "--remote-key", "sk-test-key", "--runs", "1", "--prompts", "1", "--max-tokens", "24"]
+    options = ["--remote", server.url, "--remote-key", "sk-test-key", "--runs", "1", "--prompts", "1", "--max-tokens", "8"]
     assert main(["bench", *options, "--widths", "4"]) == 0
     out = capsys.readouterr().out
     assert f"Server: {server.url.removeprefix('http://')}\n" in out

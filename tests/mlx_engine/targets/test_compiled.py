@@ -23,6 +23,7 @@ from tests.mlx_engine.tiny_families import CONFIGS, VOCABULARY, build
 
 # how many kinds of layers each has: with a delta net or with attention, with experts or without
 KINDS = {"qwen3": 1, "qwen3_moe": 1, "qwen3_5": 2, "qwen3_5_moe": 2, "qwen3_next": 2}
+QUANTIZED = [pytest.param(name, 4, marks=pytest.mark.long) for name in KINDS if name != "qwen3_5"]
 # told apart from the table's, so that the way of the kernels is taken, but what runs is plain MLX
 LIKE_KERNELS = replace(
     PLAIN,
@@ -115,8 +116,7 @@ def same(ours: list, theirs: list) -> None:
 )
 @settings(max_examples=max(3, settings.default.max_examples // 4))
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("bits", [16, 4])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "bits"), [*((name, 16) for name in KINDS), ("qwen3_5", 4), *QUANTIZED])
 def test_compiled_layers_compute_the_same_as_single_operations(name, bits, way, before, rows) -> None:  # type: ignore[no-untyped-def]
     target = target_of(name, bits)
     ours, theirs = (passes(target, WAYS[way], whether, before, rows) for whether in (True, False))

@@ -27,7 +27,7 @@ from tests.mlx_engine.conftest import GOLDEN
 
 PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(12))
 GENERAL = tuple((Message("user", f"t{i + 70} t9"),) for i in range(8))
-REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=24)
+REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=12)
 
 
 @pytest.fixture(autouse=True)
