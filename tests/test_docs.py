@@ -87,8 +87,6 @@ def check(command: str) -> None:
         case ["slipstream" | ".venv/bin/slipstream", *rest]:
             if rest:
                 check_slipstream(rest)
-        case [".venv/bin/python" | "python", "-m", "pip" | "pytest", *_]:
-            pass
         case [".venv/bin/python" | "python", "-m", module, *_]:
             assert importlib.util.find_spec(module) is not None, module
         case ["python", "packaging/release/release.py", step, *_]:

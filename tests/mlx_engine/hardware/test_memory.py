@@ -88,10 +88,11 @@ def test_the_working_set_stays_wired_until_the_last_reply_ends(tiny, metal, firs
     assert metal.limits["wired"] == 5
 
 
-def test_without_a_recommended_working_set_nothing_is_wired(monkeypatch):
-    monkeypatch.setattr(memory, "mx", SimpleNamespace(device_info=lambda: {}))
+def test_without_a_recommended_working_set_nothing_is_wired(metal):
+    memory.mx.device_info = dict
     with memory.wired():
-        pass
+        assert metal.limits["wired"] == 5
+    assert metal.calls == []
 
 
 def test_spare_buffers_are_limited_and_a_lower_limit_is_kept(metal):
