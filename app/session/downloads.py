@@ -1,21 +1,17 @@
 """Downloads in a child process, which exchanges JSON lines with the app."""
 
-import json
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.storage.wording import size
-from app.system import child
+from app.system.json_process import JsonProcess
 from app.text.language import tr, translated
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.models.library.pair import Pair
-
-log = logging.getLogger(__name__)
 
 MODULE = "mlx_engine.models.downloads.download_queue"
 EXIT_MS = 5000
@@ -83,8 +79,9 @@ class Downloads(QObject):
         super().__init__(parent)
         self.pairs: dict[Pair, PairDownload] = {}
         self.problem = ""  # why nothing can be downloaded
-        self._process: QProcess | None = None
-        self._incomplete = b""
+        self.process = JsonProcess(MODULE, self._accept, self)
+        self.process.received.connect(self._follow_lines)
+        self.process.ended.connect(self._follow_end)
         self._closed = False
         self._suspended: Callable[[], None] | None = None  # called after the process has ended
         self._pending: list[tuple[str, Pair]] = []  # commands for the next process
@@ -99,7 +96,7 @@ class Downloads(QObject):
 
     def follow(self, queued: tuple[QueuedPair, ...]) -> None:
         """Show a queue that another program has changed, unless the process runs."""
-        if self._process is None and self._suspended is None and not self.problem:
+        if not self.process.running and self._suspended is None and not self.problem:
             self._show_queue(queued)
             self.changed.emit()
 
@@ -123,17 +120,15 @@ class Downloads(QObject):
 
         Later processes read the saved limit.
         """
-        if self._process is not None:
-            self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
+        self.process.send({"do": "limit", "bytes_per_s": rate})
 
     def suspend(self, then: Callable[[], None]) -> None:
         """End the process, then call `then`. No process starts before `resume`."""
         self._suspended = then
-        if self._process is None:
-            then()
+        if self.process.running:
+            self.process.finish(2 * EXIT_MS)
         else:
-            self._process.closeWriteChannel()
-            QTimer.singleShot(2 * EXIT_MS, self._process, self._process.kill)
+            then()
 
     def resume(self) -> None:
         """Continue after `suspend`."""
@@ -151,7 +146,7 @@ class Downloads(QObject):
 
     @Slot()
     def _end_if_idle(self) -> None:
-        if self._process is not None and self._suspended is None and not self.running:
+        if self.process.running and self._suspended is None and not self.running:
             self.suspend(self._send_pending)
 
     @property
@@ -161,53 +156,27 @@ class Downloads(QObject):
     def close(self) -> None:
         """End the process and keep the partial files."""
         self._closed = True
-        process, self._process = self._process, None
-        if process is not None:
-            process.blockSignals(True)
-            process.closeWriteChannel()
-            if not process.waitForFinished(EXIT_MS):
-                process.kill()
-                process.waitForFinished(EXIT_MS)
+        self.process.wait(EXIT_MS)
 
     # The process
 
-    def _start(self) -> QProcess | None:
-        if self._process is None and not self._closed and self._suspended is None:
-            self._process, self._incomplete = QProcess(self), b""
-            self._process.setStandardErrorFile(QProcess.nullDevice())
-            self._process.readyReadStandardOutput.connect(self._read)
-            self._process.finished.connect(self._ended)
-            self._process.errorOccurred.connect(self._failed)
-            self._process.start(*child.command(MODULE))
-        return self._process
+    def _start(self) -> None:
+        if not (self.process.running or self._closed or self._suspended):
+            self.process.start()
 
     def _send(self, command: str, pair: Pair) -> None:
         if self._suspended is not None:
             self._pending.append((command, pair))
-        elif (process := self._start()) is not None:
+        else:
             self.problem = ""
-            process.write(json.dumps({"do": command, "target": pair.target, "drafter": pair.drafter}).encode() + b"\n")
+            self._start()
+            self.process.send({"do": command, "target": pair.target, "drafter": pair.drafter})
         self.changed.emit()
 
-    @Slot()
-    def _read(self) -> None:
-        if self._process is not None:
-            self.receive(bytes(self._process.readAllStandardOutput().data()))
-
-    @Slot(QProcess.ProcessError)
-    def _failed(self, error: QProcess.ProcessError) -> None:
-        """Handle a process that can't start, which doesn't emit `finished`."""
-        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            log.error("Can't start the download process: %s", self._process.errorString())
+    @Slot(bool)
+    def _follow_end(self, started: bool) -> None:
+        if not started:
             self.problem = tr("Can't start the download process. If you moved or replaced Slipstream, restart it.")
-            self._ended()
-
-    @Slot()
-    def _ended(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            self.receive(bytes(process.readAllStandardOutput().data()))
-            process.deleteLater()
         if self._suspended is not None:
             self._suspended()
         elif not self._closed and self.running:
@@ -217,16 +186,9 @@ class Downloads(QObject):
                     self.pairs[pair] = one.stopped("failed", EngineText("window", self.problem))
         self.changed.emit()
 
-    def receive(self, data: bytes) -> None:
-        """Handle output of the process, buffering an incomplete line."""
-        *lines, self._incomplete = (self._incomplete + data).split(b"\n")
-        for line in lines:
-            try:
-                self._accept(json.loads(line))
-            except (ValueError, KeyError, TypeError, UserError):
-                log.exception("Can't read a line from the download process")
-        if lines:
-            self.changed.emit()
+    @Slot()
+    def _follow_lines(self) -> None:
+        self.changed.emit()
         self._idle_timer.start()
 
     def _accept(self, event: dict[str, Any]) -> None:

@@ -1,20 +1,18 @@
 """Qt adapter for the engine. Delivers events in batches on the window's thread."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
+from app.session.qt_inbox import QtInbox
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import Request
 
-BATCH_MS = 50
-SLOWEST_BATCH_MS = 250
 # How long the window waits for the GIL while the engine builds rounds in Python. Python's default is 5 ms.
 SWITCH_INTERVAL_S = 0.001
 
@@ -31,31 +29,19 @@ Receive = Callable[[list[Delivery]], None]
 
 
 class EngineAdapter(QObject):
-    """An adapter that submits requests and delivers each run's events to its callback.
-
-    The engine's thread emits one signal per batch, and a timer empties the inbox, so the number of signals doesn't grow with the
-    number of tokens.
-    """
+    """An adapter that submits requests and delivers each run's events to its callback."""
 
     idle = Signal()  # the last run has ended
     stopped = Signal()  # the engine's thread has ended
 
-    _rang = Signal()
     _closed = Signal()
 
     def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.client = client
-        self._lock = threading.Lock()
-        self._inbox: list[tuple[Receive, Delivery]] = []
+        self._inbox = QtInbox(self._receive, self)
         self._running = 0
         self._closing = False
-        self._drained_at = 0.0
-        self._batch_ms = BATCH_MS
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.drain)
-        self._rang.connect(self._schedule)
         self._closed.connect(self._stop)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
 
@@ -63,11 +49,7 @@ class EngineAdapter(QObject):
         """Queue a request. `receive` gets batches of its events on the window's thread."""
 
         def deliver(event: Event | None) -> None:
-            with self._lock:
-                self._inbox.append((receive, Delivery(event, time.monotonic())))
-                first = len(self._inbox) == 1
-            if first:
-                self._rang.emit()
+            self._inbox.put((receive, Delivery(event, time.monotonic())))
 
         self._running += 1
         return self.client.submit(request, deliver)
@@ -83,30 +65,20 @@ class EngineAdapter(QObject):
             self._closing = True
             self.client.close(self._closed.emit)
 
-    @Slot()
     def drain(self) -> None:
         """Deliver all queued events."""
-        began = time.monotonic()
-        with self._lock:
-            inbox, self._inbox = self._inbox, []
-        ended = sum(delivery.event is None for _, delivery in inbox)
+        self._inbox.drain()
+
+    def _receive(self, items: list[tuple[Receive, Delivery]]) -> None:
+        ended = sum(delivery.event is None for _, delivery in items)
         self._running -= ended
-        for receive, items in groupby(inbox, key=lambda item: item[0]):
+        for receive, group in groupby(items, key=lambda item: item[0]):
             try:
-                receive([delivery for _, delivery in items])
+                receive([delivery for _, delivery in group])
             except Exception:  # a bug in one receiver must not lose the events of others
                 sys.excepthook(*sys.exc_info())
         if ended and not self.busy:
             self.idle.emit()
-        self._drained_at = time.monotonic()
-        # Drawing may take at most a quarter of the time: on a slow machine the batches grow instead of the delay.
-        self._batch_ms = min(max(BATCH_MS, int(3000 * (self._drained_at - began))), SLOWEST_BATCH_MS)
-
-    @Slot()
-    def _schedule(self) -> None:
-        if not self._timer.isActive():
-            since_ms = (time.monotonic() - self._drained_at) * 1000
-            self._timer.start(max(0, int(self._batch_ms - since_ms)))
 
     @Slot()
     def _stop(self) -> None:

@@ -3,15 +3,15 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QObject, QThreadPool, QTimer, QUrl, Signal, Slot
+from PySide6.QtCore import QObject, QThreadPool, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from app.session.qt_inbox import QtInbox
 from app.storage.settings import ChatSettings
 from app.text.language import translated
 from mlx_engine.contract.errors import UserError
@@ -22,8 +22,6 @@ from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
 
 log = logging.getLogger(__name__)
-
-BATCH_MS = 50  # between deliveries, however much the servers send
 
 
 class ToolBox(QObject):
@@ -38,18 +36,12 @@ class ToolBox(QObject):
 
     changed = Signal()  # the servers, their states, or their tools
 
-    _rang = Signal()
-
     def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.file = folder / "mcp.json" if folder is not None else None
         self.approvals = Approvals(folder / "approvals.json" if folder is not None else None)
         self.problem = ""
-        self._lock = threading.Lock()
-        self._inbox: dict[object, Callable[[], object]] = {}  # the latest of each sender
-        self._timer = QTimer(self, singleShot=True, interval=BATCH_MS)
-        self._timer.timeout.connect(self._deliver)
-        self._rang.connect(self._schedule)
+        self._inbox = QtInbox(self._deliver, self)
         self._writer = QThreadPool(self)  # the keychain can take long
         self._writer.setMaxThreadCount(1)
         self._servers = ToolServers(partial(self._post, "status", self.changed.emit))
@@ -119,7 +111,7 @@ class ToolBox(QObject):
             tool: as it was approved.
             arguments: a JSON object.
             done: gets the result, exactly once.
-            progress: gets the latest progress text, at most every `BATCH_MS`.
+            progress: gets the latest progress text of a batch.
         """
         going, ended = object(), object()
         return self._servers.call(
@@ -245,23 +237,11 @@ class ToolBox(QObject):
     # Threads
 
     def _post(self, sender: object, deliver: Callable[[], object]) -> None:
-        """Deliver on the window's thread, in place of the sender's pending post."""
-        with self._lock:
-            first = not self._inbox
-            self._inbox[sender] = deliver
-        if first:
-            with suppress(RuntimeError):  # the window has been deleted
-                self._rang.emit()
+        """Deliver on the window's thread, unless the sender posts again before."""
+        self._inbox.put((sender, deliver))
 
-    @Slot()
-    def _schedule(self) -> None:
-        self._timer.start()
-
-    @Slot()
-    def _deliver(self) -> None:
-        with self._lock:
-            inbox, self._inbox = self._inbox, {}
-        for deliver in inbox.values():
+    def _deliver(self, posts: list[tuple[object, Callable[[], object]]]) -> None:
+        for deliver in dict(posts).values():
             try:
                 deliver()
             except Exception:  # a bug in one receiver must not lose the results of others

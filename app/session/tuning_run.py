@@ -1,28 +1,23 @@
 """The process that tunes a drafter, which exchanges JSON lines with the window."""
 
-import json
-import logging
 import time
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.model_storage import Background
 from app.session.tuning_survey import TuningPair, TuningSurvey, survey
-from app.system import child
+from app.system.json_process import JsonProcess
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.models.downloads.download_queue import text_from_json
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
 
-log = logging.getLogger(__name__)
-
 MODULE = "mlx_engine.cli.tune_process"
 KILL_MS = 120_000  # a training step of a large drafter takes seconds, a reply can take longer
-LONGEST_LINE = 1 << 20  # bytes
 _COUNTS = (("number", "total"), ("step", "steps"))  # values of progress texts
 
 
@@ -55,10 +50,9 @@ class TuningJob(QObject):
         self._chats, self._log_file = chats, log_file
         self._background = Background(self, threads=1)
         self._background.failed.connect(self._fail)
-        self._process: QProcess | None = None
-        self._incomplete = b""
-        self._kill_timer = QTimer(self, singleShot=True, interval=KILL_MS)
-        self._kill_timer.timeout.connect(self._kill)
+        self._process = JsonProcess(MODULE, self._accept, self)
+        self._process.received.connect(self.changed)
+        self._process.ended.connect(self._follow_end)
         self._discards = False  # delete the run once the process has ended
         self._closed = False
         self.pair: TuningPair | None = None
@@ -73,7 +67,7 @@ class TuningJob(QObject):
 
     @property
     def running(self) -> bool:
-        return self._process is not None or self.starting
+        return self._process.running or self.starting
 
     # What is known
 
@@ -132,25 +126,16 @@ class TuningJob(QObject):
             self.changed.emit()
 
     def _launch(self, pair: TuningPair, found: TuningSurvey) -> None:
-        self._process, self._incomplete = QProcess(self), b""
-        self._process.setStandardErrorFile(str(self._log_file) if self._log_file else QProcess.nullDevice())
-        self._process.readyReadStandardOutput.connect(self._read)
-        self._process.finished.connect(self._finish)
-        self._process.errorOccurred.connect(self._handle_error)
-        self._process.start(*child.command(MODULE))
+        self._process.start(str(self._log_file or ""))
         prompts = [[(message.role, message.content) for message in prompt] for prompt in found.prompts]
-        order = {"target": str(pair.target), "drafter": str(pair.drafter), "prompts": prompts, "log": self._log_name}
-        if self._process is not None:  # it may already have failed to start
-            self._process.write(json.dumps(order).encode() + b"\n")
+        self._process.send({"target": str(pair.target), "drafter": str(pair.drafter), "prompts": prompts, "log": self._log_name})
 
     @Slot()
     def pause(self) -> None:
         """Let the process save the run and end."""
         if self.running and not self.pausing:
             self.pausing = True
-            if self._process is not None:
-                self._process.closeWriteChannel()
-                self._kill_timer.start()
+            self._process.finish(KILL_MS)
             self.changed.emit()
 
     @Slot()
@@ -189,12 +174,7 @@ class TuningJob(QObject):
     def wait(self, milliseconds: int) -> None:
         """Wait until the process has saved the run and ended, and kill a process that takes longer."""
         self._background.close()
-        process, self._process = self._process, None
-        if process is not None:
-            process.blockSignals(True)
-            if not process.waitForFinished(milliseconds):
-                process.kill()
-                process.waitForFinished(milliseconds)
+        self._process.wait(milliseconds)
 
     # The process
 
@@ -206,28 +186,6 @@ class TuningJob(QObject):
     def _has_log(self) -> bool:
         """Whether the last process wrote error messages. A process that was killed writes none."""
         return self._log_file is not None and self._log_file.is_file() and self._log_file.stat().st_size > 0
-
-    @Slot()
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-
-    @Slot()
-    def _read(self) -> None:
-        if self._process is not None:
-            self.receive(bytes(self._process.readAllStandardOutput().data()))
-
-    def receive(self, data: bytes) -> None:
-        """Handle output of the process, buffering an incomplete line."""
-        *lines, self._incomplete = (self._incomplete + data).split(b"\n")
-        self._incomplete = self._incomplete[:LONGEST_LINE]
-        for line in lines:
-            try:
-                self._accept(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                log.warning("Can't read a line from the process that tunes a drafter")
-        if lines:
-            self.changed.emit()
 
     def _accept(self, event: dict[str, Any]) -> None:
         match event.pop("event"):
@@ -241,21 +199,10 @@ class TuningJob(QObject):
             case "paused":
                 self.pausing = True
 
-    @Slot(QProcess.ProcessError)
-    def _handle_error(self, error: QProcess.ProcessError) -> None:
-        """Handle a process that can't start, which doesn't emit `finished`."""
-        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            log.error("Can't start the process that tunes a drafter: %s", self._process.errorString())
+    @Slot(bool)
+    def _follow_end(self, started: bool) -> None:
+        if not started:
             self.error = tr("Can't start tuning. If you moved or replaced Slipstream, restart it.")
-            self._finish()
-
-    @Slot()
-    def _finish(self) -> None:
-        process, self._process = self._process, None
-        self._kill_timer.stop()
-        if process is not None:
-            self.receive(bytes(process.readAllStandardOutput().data()))
-            process.deleteLater()
         if self.result is None and not self.error and not self.pausing:
             self.error = (
                 tr("Tuning stopped unexpectedly. Details are in {log_file}. You can continue it.", log_file=self._log_name)

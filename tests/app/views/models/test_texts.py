@@ -142,7 +142,7 @@ def test_invalid_lines_of_the_process_are_ignored(qtbot: QtBot) -> None:
         b'{"event": "queue", "pairs": [{"target": "../x"}]}',
         b'{"event": "error", "reason": {"code": "full", "message": "Full.", "values": {}}}',
     )
-    downloads.receive(b"".join(line + b"\n" for line in lines))
+    downloads.process.receive(b"".join(line + b"\n" for line in lines))
     assert downloads.problem == "Full." and downloads.pairs == {}
 
 
@@ -150,7 +150,7 @@ def test_a_refused_command_fails_its_pair(qtbot: QtBot) -> None:
     """For example because the disk is full and the queue can't be saved."""
     downloads = Downloads()
     downloads.pairs[PAIR] = PairDownload("waiting")
-    downloads.receive(
+    downloads.process.receive(
         b'{"event": "error", "reason": {"code": "full", "message": "Disk full.", "values": {}}, '
         b'"target": "owner/target", "drafter": "owner/drafter"}\n'
         b'{"event": "error", "reason": {"code": "full", "message": "Disk full.", "values": {}}, '
@@ -160,7 +160,7 @@ def test_a_refused_command_fails_its_pair(qtbot: QtBot) -> None:
 
 
 def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.session.downloads.child.command", lambda module: ("/nowhere/python", []))
+    monkeypatch.setattr("app.system.json_process.child.command", lambda module: ("/nowhere/python", []))
     downloads = Downloads()
     downloads.add(PAIR)
     qtbot.waitUntil(lambda: downloads.pairs[PAIR].state == "failed", timeout=60_000)

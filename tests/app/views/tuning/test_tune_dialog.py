@@ -16,10 +16,10 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from app.session import tuning_run
 from app.session.tuning_run import RemainingTime
 from app.storage.database import FILE
 from app.storage.store import Store
+from app.system import json_process
 from app.views.models.picker_dialog import PickerDialog
 from app.views.tuning import tune_dialog
 from app.views.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
@@ -57,7 +57,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     def use(*steps: dict[str, Any] | str) -> None:
         lines = [each if isinstance(each, str) else f"print({json.dumps(each)!r}, flush=True)" for each in steps]
         script = "\n".join(["import os, sys", *lines])
-        monkeypatch.setattr(tuning_run.child, "command", lambda module: (sys.executable, ["-S", "-E", "-c", script]))
+        monkeypatch.setattr(json_process.child, "command", lambda module: (sys.executable, ["-S", "-E", "-c", script]))
 
     return use
 
@@ -199,7 +199,7 @@ def test_a_process_that_cannot_start_says_so(
 ) -> None:
     play(READ, result(KEPT))
     if missing == "program":
-        monkeypatch.setattr(tuning_run.child, "command", lambda module: (str(tmp_path / "missing"), []))
+        monkeypatch.setattr(json_process.child, "command", lambda module: (str(tmp_path / "missing"), []))
     app, window = opened(start, folders, tmp_path)
     if missing == "log folder":
         app.slipstream.tuning._log_file = tmp_path / "missing" / "tuning.log"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.session import tuning_run
 from app.session.tuning_run import TuningJob
 from app.session.tuning_survey import TuningPair
 from app.storage.database import FILE
 from app.storage.store import Store
+from app.system import json_process
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.files.tuning_files import run_folder, unfinished_run
 from mlx_engine.models.library.pair import demo_pair
@@ -34,7 +34,7 @@ sys.exit(tune_process.main())
 def test_a_run_that_is_killed_and_paused_ends_with_a_result(
     qapp: object, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning_run.child, "command", lambda module: (sys.executable, ["-c", SHORT]))
+    monkeypatch.setattr(json_process.child, "command", lambda module: (sys.executable, ["-c", SHORT]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(tuning_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache" / "Slipstream")
     target, drafter = (tmp_path / folder.name for folder in demo_pair())
@@ -55,7 +55,7 @@ def test_a_run_that_is_killed_and_paused_ends_with_a_result(
     until(lambda: not job.reading)
     job.start()
     until(lambda: replies() >= 3)
-    assert job._process is not None
+    assert job._process.running
     job._process.kill()
     qtbot.waitUntil(lambda: not job.running and not job.reading, timeout=PATIENCE_MS)
     assert "stopped unexpectedly" in job.error and replies() >= 3
