@@ -311,10 +311,10 @@ class Conductor(QObject):
             assert self.editing.asked.parent is not None
             turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
             self.cancel_edit()
-            self.turns_changed.emit(self.chat.turns)
+            self.turns_changed.emit(self.chat.turns[:-1])
         else:
             turn = self.chat.ask(prompt, *options)
-            self.turn_added.emit(turn)
+        self.turn_added.emit(turn)
         self._reply(turn)
         return True
 

@@ -70,6 +70,28 @@ def test_a_message_never_opens_as_a_separate_window(start: Start, stray_windows:
     assert stray_windows == []
 
 
+def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("Line.\n\n" * 60)] * 3 + [answer("Short.")] * 2))
+    transcript, field, bar = app.window.transcript, app.window.composer.field, app.window.transcript.verticalScrollBar()
+    for text in ("One", "Two"):
+        app.ask(text)
+    bar.setValue(0)
+    assert not transcript.following
+    app.window.menus["edit"].trigger()
+    app.ask("Edited")
+    assert transcript.following and bar.value() == bar.maximum() > 0
+    app.window.menus["new_chat"].trigger()
+    app.ask("Three")
+    app.window.menus["regenerate"].trigger()
+    app.until(lambda: not app.conductor.busy)
+    app.window.menus["previous_version"].trigger()
+    assert bar.maximum() == 0 and transcript.following, "all of the chat is visible"
+    app.window.menus["edit"].trigger()
+    field.setPlainText("Not sent")
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert app.conductor.editing is None and field.toPlainText() == ""
+
+
 def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))

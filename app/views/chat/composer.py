@@ -184,6 +184,9 @@ class _Field(QPlainTextEdit):
         if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
             self.submitted.emit()
             return
+        if event.key() == Qt.Key.Key_Escape and self._composer.banner.isVisible():
+            self._composer.edit_cancelled.emit()
+            return
         if enter and not self.isReadOnly():
             self.textCursor().insertBlock()  # Qt would insert U+2028
             self.ensureCursorVisible()

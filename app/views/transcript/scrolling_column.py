@@ -122,6 +122,7 @@ class ScrollingColumn(FollowingScrollArea):
         for _ in range(3):
             self.settle()
             self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + self._above - MARGIN))
+        self._scrolled(self.verticalScrollBar().value())  # no signal came if the value is as before
 
     def reveal(self, position: TextPosition) -> None:
         """Scroll a text position into view, unfolding its message."""
