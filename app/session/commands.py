@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -90,8 +91,8 @@ class Menu:
 
 
 def plain_title(text: str) -> str:
-    """Remove access key markers: "&File" becomes "File", "&&" becomes "&"."""
-    return text.replace("&&", "\0").replace("&", "").replace("\0", "&")
+    """Remove access key markers: "&File" and "文件(&F)" lose theirs, "&&" becomes "&"."""
+    return re.sub(r"\(&\w\)", "", text).replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
 class Commands(QObject):
@@ -182,11 +183,11 @@ class Commands(QObject):
             Command("new_chat", tr("&New Chat"), conductor.new_chat, Keys.New),
             Command("new_folder", tr("New &Folder"), self._add_folder, ("Ctrl+Shift+N",)),
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
-            Command("rename", tr("Re&name"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
+            Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", tr("&Pin"), lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single, pinned),
-            Command("duplicate", tr("D&uplicate"), lambda: library.duplicate(single(), conductor.open_chat), ("Ctrl+D",), single),
+            Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), conductor.open_chat), ("Ctrl+D",), single),
             Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
-            Command("previous_chat", tr("&Previous Chat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),
+            Command("previous_chat", tr("Previous C&hat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),
             Command("next_chat", tr("&Next Chat"), partial(self._step, 1), ("Ctrl+Alt+Down",), lambda: library.entries),
         )
 
@@ -211,7 +212,7 @@ class Commands(QObject):
 
     def folders(self) -> Menu:
         """Return the menu that moves the target chats to a folder."""
-        return Menu(tr("Move to &Folder"), self._folder_commands, lambda: self.target_chats)
+        return Menu(tr("Move t&o Folder"), self._folder_commands, lambda: self.target_chats)
 
     def _folder_commands(self) -> Sequence[Command | None]:
         library, chats = self._library, self.target_chats
@@ -273,7 +274,7 @@ class Commands(QObject):
             Command("compare", tr("&Compare Last Prompt"), at.compare, ("Ctrl+Shift+K",), comparable),
             Command(
                 "dflash",
-                "&DFlash",
+                "D&Flash",
                 lambda: at.set_dflash(not dflash()),
                 ("Ctrl+Shift+D",),
                 lambda: at.can_dflash and at.can_plain,
@@ -293,7 +294,7 @@ class Commands(QObject):
             Command("resume", tr("Contin&ue Reply"), resume, ("Ctrl+Shift+R",), cut_off),
             Command("previous_version", tr("Previous &Version"), partial(self._switch, -1), ("Ctrl+Alt+Left",), versions),
             Command("next_version", tr("Ne&xt Version"), partial(self._switch, 1), ("Ctrl+Alt+Right",), versions),
-            Command("copy_reply", tr("Copy Last &Reply"), copy, ("Ctrl+Shift+C",), answered),
+            Command("copy_reply", tr("Copy Last Repl&y"), copy, ("Ctrl+Shift+C",), answered),
         )
 
     def _switch(self, by: int) -> None:

@@ -31,7 +31,7 @@ class ChatFiles:
             Command("attach", tr("&Attach Files…"), self.attach, ("Ctrl+Shift+A",)),
             Command("import_chats", tr("&Import Chats…"), self.import_chats),
             Command("export", export_title, self.export, ("Ctrl+Shift+S",), targets),
-            Command("export_all", tr("Export &All Chats…"), self.export_all, needs=any_chat),
+            Command("export_all", tr("Export A&ll Chats…"), self.export_all, needs=any_chat),
             Command("delete_all", tr("Delete A&ll Chats…"), self.delete_all, needs=any_chat),
         )
 

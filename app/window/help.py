@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
-from PySide6.QtCore import QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QColor, QDesktopServices, QTextCharFormat, QTextCursor
+from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QShortcut, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QListWidgetItem, QTextBrowser, QTextEdit, QWidget
 
 from app.rendering.markdown import is_safe_link
@@ -23,7 +23,7 @@ PAGES = (
     *("troubleshooting", "privacy", "exactness", "performance", "cli"),
 )
 SHORTCUTS = "shortcuts"
-DEFAULT_SIZE = QSize(860, 640)
+WIDTH, HEIGHT = 860, 640  # at the default text size
 PAGE_MARGIN = 24
 MAX_MARKS = 500  # of search words on a page
 # Images, and links to files that exist only in the repository
@@ -41,7 +41,7 @@ class HelpDialog(QDialog):
         self.page = ""
         self.setWindowTitle(tr("Slipstream Help"))
         self.setAccessibleName(tr("Slipstream Help"))
-        self.resize(DEFAULT_SIZE)
+        self.resize(theme.scaled(WIDTH), theme.scaled(HEIGHT))
         self.list = PageList(theme, tr("Pages"))
         for page in (*PAGES, SHORTCUTS):
             title = tr("Keyboard Shortcuts") if page == SHORTCUTS else _read(page).partition("\n")[0].removeprefix("# ")
@@ -60,6 +60,7 @@ class HelpDialog(QDialog):
         self.list.side.layout().insertWidget(0, self.search)  # type: ignore[union-attr]
         self.list.side.layout().insertWidget(1, self.none)  # type: ignore[union-attr]
         row(self.list.side, line("upright"), (self.text, 1), spacing=0, parent=self)
+        QShortcut(QKeySequence.StandardKey.Find, self, self._find)
         theme.changed.connect(self._draw)
         self.list.fit()
         self.list.setFocus()
@@ -88,6 +89,11 @@ class HelpDialog(QDialog):
         self.text.setHtml(shortcuts_html(self._shortcuts) if self.page == SHORTCUTS else page_html(self.page))
         self._mark()
 
+    @Slot()
+    def _find(self) -> None:
+        self.search.setFocus()
+        self.search.selectAll()
+
     @Slot(str)
     def _search(self, text: str) -> None:
         """List only the pages that contain all words, and show the first of them."""
@@ -111,6 +117,7 @@ class HelpDialog(QDialog):
         form.setBackground(QColor(self._theme.colors.hit))
         form.setForeground(QColor(self._theme.colors.on_hit))
         for word in self.search.text().split():
+            word = _breakable(word) if self.page == SHORTCUTS else word
             found = self.text.document().find(word)
             while not found.isNull() and len(marks) < MAX_MARKS:
                 mark = QTextEdit.ExtraSelection()
@@ -151,11 +158,16 @@ def page_html(page: str) -> str:
 def shortcuts_html(menus: Shortcuts) -> str:
     tables = [
         f"<h2>{escape(menu)}</h2><table width='100%'>"
-        + "".join(f"<tr><td width='60%'>{escape(title)}</td><td>{escape(keys)}</td></tr>" for title, keys in rows)
+        + "".join(f"<tr><td>{escape(title)}</td><td>{_breakable(escape(keys))}</td></tr>" for title, keys in rows)
         + "</table>"
         for menu, rows in menus.items()
     ]
     return f"<h1>{escape(tr('Keyboard Shortcuts'))}</h1>{''.join(tables)}"
+
+
+def _breakable(keys: str) -> str:
+    """Allow a line break after each key, which Qt would otherwise make within a name."""
+    return keys.replace("+", "+\u200b")
 
 
 def menu_shortcuts(commands: Commands) -> Shortcuts:

@@ -27,9 +27,9 @@ def dialog_commands(dialogs: Dialogs) -> tuple[Command, ...]:
         # macOS moves settings, about, and quit to the app menu.
         Command("settings", tr("Settings…"), dialogs.show_settings, ("Ctrl+,",), role=Role.PreferencesRole),
         Command("about", tr("About Slipstream"), dialogs.show_about, role=Role.AboutRole),
-        Command("palette", tr("&Command Palette…"), dialogs.show_palette, ("Ctrl+Shift+P",), in_palette=False),
-        Command("compare_prompt", tr("Compare &Prompt…"), dialogs.show_compare, ("Ctrl+Alt+K",)),
-        Command("chat_settings", tr("Chat Se&ttings…"), dialogs.show_chat_settings, ("Ctrl+I",)),
+        Command("palette", tr("Command &Palette…"), dialogs.show_palette, ("Ctrl+Shift+P",), in_palette=False),
+        Command("compare_prompt", tr("Comp&are Prompt…"), dialogs.show_compare, ("Ctrl+Alt+K",)),
+        Command("chat_settings", tr("Chat Settin&gs…"), dialogs.show_chat_settings, ("Ctrl+I",)),
         Command("local_server", tr("&Local Server"), dialogs.show_server, ("Ctrl+Shift+L",)),
         Command("guide", tr("&User Guide"), dialogs.show_help, Keys.HelpContents),
         Command("shortcuts", tr("&Keyboard Shortcuts"), show_shortcuts, ("Ctrl+/",)),
@@ -83,8 +83,8 @@ def window_commands(
         Command("zoom", tr("&Zoom"), zoom),
         Command("sidebar", tr("Show &Sidebar"), split.toggle_sidebar, ("Ctrl+Alt+S",), checked=has_sidebar),
         Command("search", tr("&Search All Chats"), split.focus_search, ("Ctrl+Shift+F",)),
-        Command("focus_list", tr("Go to Chat &List"), split.focus_list, ("Ctrl+Alt+1",)),
-        Command("focus_message", tr("Go to &Message Field"), focus_message, ("Ctrl+L",)),
+        Command("focus_list", tr("Go to Chat L&ist"), split.focus_list, ("Ctrl+Alt+1",)),
+        Command("focus_message", tr("&Go to Message Field"), focus_message, ("Ctrl+L",)),
     )
 
 
@@ -102,8 +102,8 @@ def setting_commands(preferences: Preferences, updates: Updates) -> tuple[Comman
         Command("smaller_text", tr("S&maller Text"), preferences.smaller_text, ("Ctrl+-",)),
         Command("actual_size", tr("Actual Si&ze"), preferences.reset_text_size, ("Ctrl+0",)),
         switch(Preferences.token_sources, "token_sources", tr("Show To&ken Sources"), ("Ctrl+Shift+U",)),
-        Command("check_for_updates", tr("Check for &Updates…"), updates.check, visible=shown),
-        switch(Preferences.check_for_updates, "check_at_launch", tr("Check for Updates at &Launch"), visible=shown),
+        Command("check_for_updates", tr("&Check for Updates…"), updates.check, visible=shown),
+        switch(Preferences.check_for_updates, "check_at_launch", tr("Check for Updates &at Launch"), visible=shown),
     )
 
 

@@ -146,7 +146,7 @@
         <message>
             <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Delete</source>
-            <translation>&amp;Löschen widerrufen</translation>
+            <translation>Löschen wi&amp;derrufen</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -196,17 +196,12 @@
         <message>
             <location filename="../../app/session/commands.py" />
             <source>&amp;Next Chat</source>
-            <translation>&amp;Nächster Chat</translation>
+            <translation>Nä&amp;chster Chat</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
             <source>&amp;Pin</source>
             <translation>An&amp;heften</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/commands.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>&amp;Vorheriger Chat</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -226,22 +221,22 @@
         <message>
             <location filename="../../app/session/commands.py" />
             <source>Contin&amp;ue Reply</source>
-            <translation>Antwort &amp;fortsetzen</translation>
+            <translation>Ant&amp;wort fortsetzen</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>Letzte &amp;Antwort kopieren</translation>
+            <source>Copy Last Repl&amp;y</source>
+            <translation>Letzte Antwort ko&amp;pieren</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>Du&amp;plizieren</translation>
+            <source>Dupl&amp;icate</source>
+            <translation>Dupli&amp;zieren</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>In &amp;Ordner bewegen</translation>
+            <source>Move t&amp;o Folder</source>
+            <translation>I&amp;n Ordner bewegen</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -266,11 +261,16 @@
         <message>
             <location filename="../../app/session/commands.py" />
             <source>Previous &amp;Version</source>
-            <translation>Vorherige &amp;Version</translation>
+            <translation>V&amp;orherige Version</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Re&amp;name</source>
+            <source>Previous C&amp;hat</source>
+            <translation>Vorheriger Cha&amp;t</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Rena&amp;me</source>
             <translation>&amp;Umbenennen</translation>
         </message>
         <message>
@@ -4991,7 +4991,7 @@
         <message>
             <location filename="../../app/window/chat_files.py" />
             <source>Delete A&amp;ll Chats…</source>
-            <translation>A&amp;lle Chats löschen …</translation>
+            <translation>&amp;Alle Chats löschen …</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -5005,7 +5005,7 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Export &amp;All Chats…</source>
+            <source>Export A&amp;ll Chats…</source>
             <translation>&amp;Alle Chats exportieren …</translation>
         </message>
         <message>
@@ -5475,13 +5475,13 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>&amp;Close Window</source>
-            <translation>Fenster s&amp;chließen</translation>
+            <source>&amp;Check for Updates…</source>
+            <translation>Nach &amp;Updates suchen …</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>&amp;Befehlspalette …</translation>
+            <source>&amp;Close Window</source>
+            <translation>Fenster s&amp;chließen</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5492,6 +5492,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Find in Chat…</source>
             <translation>Im Chat &amp;suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Go to Message Field</source>
+            <translation>Zum &amp;Nachrichtenfeld</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5536,12 +5541,12 @@
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Report a Problem…</source>
-            <translation>&amp;Problem melden …</translation>
+            <translation>Problem &amp;melden …</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Search All Chats</source>
-            <translation>Alle Chats durch&amp;suchen</translation>
+            <translation>Alle &amp;Chats durchsuchen</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5570,22 +5575,22 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>Chat-&amp;Einstellungen …</translation>
+            <source>Chat Settin&amp;gs…</source>
+            <translation>Chat-E&amp;instellungen …</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Check for &amp;Updates…</source>
-            <translation>Nach &amp;Updates suchen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/window_commands.py" />
-            <source>Check for Updates at &amp;Launch</source>
+            <source>Check for Updates &amp;at Launch</source>
             <translation>Beim &amp;Start nach Updates suchen</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Compare &amp;Prompt…</source>
+            <source>Command &amp;Palette…</source>
+            <translation>&amp;Befehlspalette …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Comp&amp;are Prompt…</source>
             <translation>&amp;Prompt vergleichen …</translation>
         </message>
         <message>
@@ -5605,33 +5610,28 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Go to &amp;Message Field</source>
-            <translation>Zum &amp;Nachrichtenfeld</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/window_commands.py" />
-            <source>Go to Chat &amp;List</source>
+            <source>Go to Chat L&amp;ist</source>
             <translation>Zur &amp;Chatliste</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>Next &amp;Link</source>
-            <translation>Nächster &amp;Link</translation>
+            <translation>&amp;Nächster Link</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>Previous Lin&amp;k</source>
-            <translation>Vorheriger Lin&amp;k</translation>
+            <translation>Vorhe&amp;riger Link</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>S&amp;maller Text</source>
-            <translation>&amp;Kleinerer Text</translation>
+            <translation>K&amp;leinerer Text</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>Scroll to &amp;End</source>
-            <translation>Zum &amp;Ende scrollen</translation>
+            <translation>Zum En&amp;de scrollen</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5651,7 +5651,7 @@
         <message>
             <location filename="../../app/window/window_commands.py" />
             <source>Show To&amp;ken Sources</source>
-            <translation>To&amp;ken-Quellen einblenden</translation>
+            <translation>&amp;Token-Quellen einblenden</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

@@ -205,11 +205,6 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>上一个对话(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/commands.py" />
             <source>&amp;Regenerate Reply</source>
             <translation>重新生成回复(&amp;R)</translation>
         </message>
@@ -230,18 +225,18 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>拷贝上一条回复(&amp;R)</translation>
+            <source>Copy Last Repl&amp;y</source>
+            <translation>拷贝上一条回复(&amp;Y)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>复制对话(&amp;U)</translation>
+            <source>Dupl&amp;icate</source>
+            <translation>复制对话(&amp;I)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>移到文件夹(&amp;F)</translation>
+            <source>Move t&amp;o Folder</source>
+            <translation>移到文件夹(&amp;O)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -270,8 +265,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Re&amp;name</source>
-            <translation>重新命名(&amp;N)</translation>
+            <source>Previous C&amp;hat</source>
+            <translation>上一个对话(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Rena&amp;me</source>
+            <translation>重新命名(&amp;M)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -5005,8 +5005,8 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>导出所有对话(&amp;A)…</translation>
+            <source>Export A&amp;ll Chats…</source>
+            <translation>导出所有对话(&amp;L)…</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -5475,13 +5475,13 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>&amp;Close Window</source>
-            <translation>关闭窗口(&amp;C)</translation>
+            <source>&amp;Check for Updates…</source>
+            <translation>检查更新(&amp;C)…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>命令面板(&amp;C)…</translation>
+            <source>&amp;Close Window</source>
+            <translation>关闭窗口(&amp;C)</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5492,6 +5492,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Find in Chat…</source>
             <translation>在对话中查找(&amp;F)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Go to Message Field</source>
+            <translation>前往消息输入框(&amp;G)</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5570,23 +5575,23 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>对话设置(&amp;T)…</translation>
+            <source>Chat Settin&amp;gs…</source>
+            <translation>对话设置(&amp;G)…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Check for &amp;Updates…</source>
-            <translation>检查更新(&amp;U)…</translation>
+            <source>Check for Updates &amp;at Launch</source>
+            <translation>启动时检查更新(&amp;A)</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Check for Updates at &amp;Launch</source>
-            <translation>启动时检查更新(&amp;L)</translation>
+            <source>Command &amp;Palette…</source>
+            <translation>命令面板(&amp;P)…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Compare &amp;Prompt…</source>
-            <translation>比较提示词(&amp;P)…</translation>
+            <source>Comp&amp;are Prompt…</source>
+            <translation>比较提示词(&amp;A)…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -5605,13 +5610,8 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
-            <source>Go to &amp;Message Field</source>
-            <translation>前往消息输入框(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/window_commands.py" />
-            <source>Go to Chat &amp;List</source>
-            <translation>前往对话列表(&amp;L)</translation>
+            <source>Go to Chat L&amp;ist</source>
+            <translation>前往对话列表(&amp;I)</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

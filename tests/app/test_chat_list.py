@@ -109,7 +109,7 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert listed.selected == ids[::-1] and not listed._open_timer.isActive()
     folder = app.conductor.library.add_folder("Work")
-    (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move to &Folder")
+    (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move t&o Folder")
     menu.aboutToShow.emit()
     next(action for action in menu.actions() if action.text() == "Work").trigger()
     assert {entry.folder for entry in app.conductor.library.entries.values()} == {folder.id}

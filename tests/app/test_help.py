@@ -8,12 +8,14 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
+from app.session.commands import plain_title
 from app.views.settings.settings_dialog import SettingsDialog
-from app.window.help import FOLDER, PAGES, HelpDialog, page_html
+from app.window.help import FOLDER, PAGES, SHORTCUTS, HelpDialog, page_html
 from app.window.report import ReportDialog, report
 from tests.app.conftest import Running
 
@@ -79,10 +81,36 @@ def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:
     app = start(loaded=False)
     app.window.menus["shortcuts"].trigger()
     dialog = app.window.dialogs.find(HelpDialog)
-    shown = dialog.text.toPlainText()
+    shown = dialog.text.toPlainText().replace("\u200b", "")
     for action in (app.window.menus["new_chat"], app.window.menus["stop"], app.window.menus["guide"]):
         assert action.text().replace("&", "") in shown and action.shortcut().toString() in shown
     assert "Chat" in shown and app.window.menus["about"].text() not in shown
+
+
+def test_shortcuts_wrap_between_keys_and_are_found(start: Start, qtbot: QtBot) -> None:
+    app = start(loaded=False)
+    app.window.dialogs.show_help(SHORTCUTS)
+    dialog = app.window.dialogs.find(HelpDialog)
+    app.until(dialog.isActiveWindow)
+    qtbot.keyClick(dialog.list, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert dialog.focusWidget() is dialog.search
+    dialog.search.setText("Ctrl+Shift+N")
+    (mark,) = dialog.text.extraSelections()
+    assert mark.cursor.selectedText().replace("\u200b", "") == "Ctrl+Shift+N"
+    keys = QFontMetrics(dialog.text.font()).horizontalAdvance("Ctrl+Shift+N")
+    dialog.text.setFixedWidth(4 * keys)
+    block = dialog.text.document().findBlock(mark.cursor.selectionStart())
+    lines = [block.layout().lineAt(line) for line in range(block.layout().lineCount())]
+    assert all(block.text()[: line.textStart()].endswith(("", "+\u200b")[line.textStart() > 0]) for line in lines)
+
+
+def test_titles_lose_their_access_keys() -> None:
+    assert [plain_title(text) for text in ("&File", "文件(&F)", "导出(&E)…", "Cut && Paste")] == [
+        "File",
+        "文件",
+        "导出…",
+        "Cut & Paste",
+    ]
 
 
 def test_about_is_in_the_help_menu_or_the_apps_own(start: Start) -> None:

@@ -73,6 +73,17 @@ def test_translations_have_the_values_and_endings_of_their_source(code: str) -> 
             assert text.startswith(" ") == found.startswith(" "), text
 
 
+def test_the_commands_of_a_menu_have_different_access_keys(start: Callable[..., Running]) -> None:
+    menus = start(loaded=False).window.menuBar().actions()
+    for code in ("en", *OTHERS):
+        translated = {} if code == "en" else tool().read(tool().ts_file(code))
+        for menu in menus:
+            titles = [action.text().replace("&This Computer", "This Computer") for action in menu.menu().actions()]
+            texts = [translated.get(title, title).replace("&&", "") for title in titles]
+            keys = [text[text.index("&") + 1].casefold() for text in texts if "&" in text]
+            assert len(keys) == len(set(keys)), f"{code}: {[text for text in texts if '&' in text]}"
+
+
 def test_each_translation_uses_one_word_for_one_thing() -> None:
     def texts(code: str) -> dict[str, str]:
         read, file = tool().read, tool().ts_file(code)
@@ -85,7 +96,7 @@ def test_each_translation_uses_one_word_for_one_thing() -> None:
     assert [found for found in german.values() if re.search(informal, found, re.I)] == []  # Sie
     chinese = texts("zh_CN")
     assert [found for found in chinese.values() if re.search(r"(?i)(?<![\w/{])tokens?(?![\w}.])", found)] == []  # 词元, 令牌
-    assert [text for text, found in chinese.items() if "复制" in found] == ["D&uplicate"]  # to copy: 拷贝, as on a Mac
+    assert [text for text, found in chinese.items() if "复制" in found] == ["Dupl&icate"]  # to copy: 拷贝, as on a Mac
     assert [found for found in chinese.values() if re.search("加载|保存|此电脑", found)] == []  # 载入, 存储, 这台电脑
 
 
