@@ -130,10 +130,10 @@ class PickerDialog(QDialog):
     @Slot()
     def _refresh(self) -> None:
         current = self._picker.current
-        self._follow_search()
-        self.connection.setVisible(current is not None and current.connection is not None)
-        self.card.setVisible(self.connection.isHidden())
         empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
+        self._follow_search()
+        self.connection.setVisible(current is not None and current.connection is not None and not empty)
+        self.card.setVisible(self.connection.isHidden() and not empty)
         self.list.setVisible(not empty)
         self.empty.setVisible(empty)
         if self._picker.loading:

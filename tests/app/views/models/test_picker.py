@@ -103,6 +103,9 @@ def test_return_does_nothing_while_no_pair_matches(start: Start, hub: LocalHub, 
     for _ in range(3):
         qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
     assert app.window.picker.downloads.pairs == {}
+    assert dialog.card.isHidden() and dialog.connection.isHidden(), "no details next to an empty list"
+    dialog.search.clear()
+    assert dialog.card.isVisible()
 
 
 def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalHub) -> None:
