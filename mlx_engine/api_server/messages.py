@@ -16,7 +16,6 @@ from mlx_engine.api_server.messages_history import (
     AnthropicMessage,
     AnthropicTool,
     Blocks,
-    deferred_tools,
     functions,
     system_text,
     unknown_types,
@@ -95,25 +94,6 @@ class MessagesFields(SamplingFields):
         "thread": ("“thread” isn't supported. Send the whole chat without it.", "thread_unsupported_request")  # clients then do so
     }
 
-    def chat(self) -> tuple[Message, ...]:
-        """Return the messages for the engine.
-
-        Raises:
-            ApiError: the user sent an image or a document.
-        """
-        last = max((at for at, message in enumerate(self.messages) if message.role == "assistant"), default=-1)
-        text = system_text(self.system)
-        found = [Message("system", text)] if text else []
-        later = deferred_tools(self.tools or ())
-        for at, message in enumerate(self.messages):
-            found += message.messages(f"messages.{at}.content", at > last, later)
-        return openai_tools.with_a_user(found)
-
-    def offered(self) -> openai_tools.OfferedTools:
-        choice = self.tool_choice or ToolChoice(type="auto")
-        wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
-        return openai_tools.OfferedTools(functions(self.tools or (), self.messages), ("function",), wanted)
-
 
 class MessagesExchange(Exchange):
     """A request for a message, and the reply."""
@@ -123,7 +103,16 @@ class MessagesExchange(Exchange):
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = MessagesFields.parse(body)
-        self._tools, self._messages = fields.offered(), fields.chat()
+        choice = fields.tool_choice or ToolChoice(type="auto")
+        wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
+        known, deferred = functions(fields.tools or (), fields.messages)
+        self._tools = openai_tools.OfferedTools(known, ("function",), wanted)
+        text = system_text(fields.system)
+        found = [Message("system", text)] if text else []
+        last = max((at for at, message in enumerate(fields.messages) if message.role == "assistant"), default=-1)
+        for at, message in enumerate(fields.messages):
+            found += message.messages(f"messages.{at}.content", at > last, deferred)
+        self._messages = openai_tools.with_a_user(found)
         self._thinking = fields.thinking is not None and fields.thinking.type != "disabled"
         self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one

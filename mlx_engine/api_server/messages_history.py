@@ -49,19 +49,6 @@ class AnthropicTool(BaseModel):
             {"name": self.name, "description": self.description or "", "parameters": self.input_schema}, ensure_ascii=False
         )
 
-    def as_function(self) -> dict[str, Any]:
-        """Return the tool in OpenAI's format."""
-        kind = "function" if self.type in (None, "custom") else self.type
-        found = {"type": kind, "name": self.name, "description": self.description}
-        return found | {"parameters": self.input_schema, "strict": self.strict}
-
-
-def deferred_tools(tools: Sequence[AnthropicTool]) -> dict[str, AnthropicTool]:
-    """Return the tools that the model sees only once a result refers to them."""
-    if any((tool.type or "").startswith("tool_search_tool") for tool in tools):
-        return {}  # Anthropic's servers would search for them
-    return {tool.name: tool for tool in tools if tool.defer_loading}
-
 
 class Block(BaseModel):
     """A content block. The fields of other types are empty."""
@@ -169,13 +156,22 @@ class AnthropicMessage(BaseModel):
             yield Message(self.role, text)
 
 
-def functions(tools: Sequence[AnthropicTool], messages: Iterable[AnthropicMessage]) -> list[dict[str, Any]]:
-    """Return the tools that the model may call, in OpenAI's format.
+def functions(
+    tools: Sequence[AnthropicTool], messages: Iterable[AnthropicMessage]
+) -> tuple[list[dict[str, Any]], dict[str, AnthropicTool]]:
+    """Return the tools that the model may call, in OpenAI's format, and the deferred ones, which it sees once a result names them.
 
     Deferred tools are defined in the messages that refer to them, so that the beginning of the prompt stays the same.
     """
-    later = deferred_tools(tools)
+    searched = any((tool.type or "").startswith("tool_search_tool") for tool in tools)  # by Anthropic's servers, elsewhere
+    deferred = {} if searched else {tool.name: tool for tool in tools if tool.defer_loading}
     results = [block for message in messages for block in message.content if block.type == "tool_result"]
     names = dict.fromkeys(part.tool_name for block in results for part in block.content if part.type == "tool_reference")
-    known = [tool.as_function() for tool in tools if tool.name not in later]
-    return known + [later[name].as_function() | {"deferred": True} for name in names if name in later]
+    known = [_function(tool) for tool in tools if tool.name not in deferred]
+    return known + [_function(deferred[name]) | {"deferred": True} for name in names if name in deferred], deferred
+
+
+def _function(tool: AnthropicTool) -> dict[str, Any]:
+    kind = "function" if tool.type in (None, "custom") else tool.type
+    found = {"type": kind, "name": tool.name, "description": tool.description}
+    return found | {"parameters": tool.input_schema, "strict": tool.strict}
