@@ -207,7 +207,7 @@ class PrefixStore:
         unfinished = self.folder / f"{part.key}.{owner}-{secrets.token_hex(4)}.unfinished"
 
         def finish() -> bool:
-            if not unfinished.exists():  # another process deleted the chat's prompts
+            if not unfinished.exists():  # the chat's prompts were deleted meanwhile
                 return False
             os.replace(unfinished, path)
             try:
@@ -219,11 +219,11 @@ class PrefixStore:
                 raise
             return True
 
-        if not self._change(lambda: self._shrink(size)):
-            return False
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 locked(file.fileno())  # otherwise another process takes the file for one of a killed process
+                if not self._change(lambda: self._shrink(size)):
+                    return False
                 file.writelines(content)
                 file.flush()
                 return self._change(finish)

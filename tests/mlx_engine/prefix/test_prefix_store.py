@@ -13,6 +13,7 @@ import threading
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -84,6 +85,21 @@ def test_a_chat_replaces_only_what_no_other_chat_owns(store):
     add(second := end(1, 2, 4), "two", shared)
     assert store.known([shared.key, second.key]) == {second.key}
     assert len(files(store)) == 1
+
+
+def test_a_part_of_a_chat_that_is_deleted_meanwhile_is_not_stored(store, monkeypatch):
+    change = store._change
+
+    def then_forget(*action: Any) -> bool:
+        monkeypatch.undo()
+        done = change(*action)
+        store.forget("chat")
+        return done
+
+    monkeypatch.setattr(store, "_change", then_forget)
+    tensor = {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}
+    assert not store.add(SavedPart.of(PAIR, PAIR, 0, (1, 2), False), {"rows.0": tensor}, [b"rows"], "chat")
+    assert not files(store)
 
 
 @pytest.mark.parametrize("delete", [lambda store: store.forget("chat"), PrefixStore.clear])
