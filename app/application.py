@@ -10,20 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QProcess, QSettings, QSocketNotifier, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QProcess, QSocketNotifier, Signal, Slot
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from app.rendering.highlighting import warm_up
-from app.session.conductor import Conductor
-from app.session.engine_adapter import EngineAdapter
 from app.session.memory_watch import MemoryWatch
 from app.session.notice import Notice
-from app.session.picker import Picker
-from app.session.tool_box import ToolBox
-from app.session.tuning_run import TuningJob
-from app.storage.database import FILE, open_store
-from app.storage.store_thread import StoreThread
+from app.session.services import Services
 from app.system import child, crash_log, data_paths
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
@@ -35,7 +29,6 @@ from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.contract.events import Stats
-from mlx_engine.contract.requests import LoadPair
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
 
@@ -52,36 +45,30 @@ class Slipstream(QObject):
 
     def __init__(self, app: QApplication, paths: DataPaths, make_engine: Callable[[], Any] | None = None) -> None:
         super().__init__(app)
-        self._paths = paths
-        self._settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
         self.theme = Theme(app)
-        self.client = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
-        self.engine = EngineAdapter(self.client, self)
-        self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
-        self.tools = ToolBox(paths.data if paths.data_writable else None, self)
-        self.conductor = Conductor(self.engine, self, self.store, self.tools)
-        self.picker = Picker(self.conductor, self, paths.data if paths.data_writable else None)
-        self.picker.downloads.changed.connect(self._hold_downloads)
+        client = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
+        self.services = services = Services(client, paths, self.theme, self)
         self.restarting = False  # start again after quitting
-        self.tuning = TuningJob(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
-        self.tuning.changed.connect(self._hold_tuning)
-        self.window = MainWindow(self.theme, self.conductor, self._settings, str(paths.logs), self.picker, self.tuning)
+        self.window = MainWindow(self.theme, services)
         self.window.closed.connect(self.close)
-        self.window.preferences.restart_requested.connect(self.restart)
-        self.engine.stopped.connect(self._save_and_end)
         self._activity = Activity()
         self._memory = MemoryWatch(self)
-        self._memory.short.connect(self.conductor.notify)
-        self._memory.critical.connect(self.tuning.pause_for_memory)
-        self.conductor.busy_changed.connect(self._hold_reply)
-        self.window.server.activity_changed.connect(self._hold_server)
-        self.conductor.reply_job.finished.connect(self._watch_peak)
+        self._memory.short.connect(services.conductor.notify)
+        self._memory.critical.connect(services.tuning.pause_for_memory)
+        services.preferences.restart_requested.connect(self.restart)
+        services.engine.stopped.connect(self._save_and_end)
+        services.picker.downloads.changed.connect(self._hold_downloads)
+        services.tuning.changed.connect(self._hold_tuning)
+        services.conductor.busy_changed.connect(self._hold_reply)
+        services.server.activity_changed.connect(self._hold_server)
+        services.conductor.reply_job.finished.connect(self._watch_peak)
 
     @Slot()
     def restart(self) -> None:
         """Restart the app, unless a reply or comparison is running."""
-        if self.conductor.busy and (notice := self.conductor.refusal()):
-            self.conductor.notify(notice)
+        conductor = self.services.conductor
+        if conductor.busy and (notice := conductor.refusal()):
+            conductor.notify(notice)
             return
         self.restarting = self.window.quit()
 
@@ -91,35 +78,18 @@ class Slipstream(QObject):
 
     def start(self) -> None:
         self.window.show()
-        if self._paths.temporary:
-            folder = self._paths.settings
-            text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
-            self.conductor.notify(Notice(text, stays=True))
         self._memory.start()
-        self.window.updates.start()
-        if self.window.preferences.serve_at_launch:
-            self.window.server.set_on(True)
-        self.conductor.library.load()
-        self.window.saved_prompts.apply()
-        if self.picker.connections.problem:
-            self.conductor.notify(Notice(self.picker.connections.problem, "error"))
-        self.conductor.loader.here = last_pair(self._settings)
-        last = self.picker.connections.find(str(self._settings.value("connection") or ""))
-        if last is not None:
-            self.conductor.connect_to(last)
-        else:
-            self.conductor.use(last_pair(self._settings))
-        self.picker.start()
+        self.services.start()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
 
     @Slot()
     def _hold_reply(self) -> None:
-        held = self.conductor.busy and not self.conductor.reply_job.waiting
+        held = self.services.conductor.busy and not self.services.conductor.reply_job.waiting
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()
     def _hold_server(self) -> None:
-        self._activity.set_held("server", bool(self.window.server.activity), tr("Generating a reply"))
+        self._activity.set_held("server", bool(self.services.server.activity), tr("Generating a reply"))
 
     @Slot(object)
     def _watch_peak(self, stats: Stats) -> None:
@@ -127,41 +97,28 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_downloads(self) -> None:
-        self._activity.set_held("download", self.picker.downloads.running, tr("Downloading models"))
+        self._activity.set_held("download", self.services.picker.downloads.running, tr("Downloading models"))
 
     @Slot()
     def _hold_tuning(self) -> None:
-        self._activity.set_held("tuning", self.tuning.running, tr("Tuning a drafter"))
+        self._activity.set_held("tuning", self.services.tuning.running, tr("Tuning a drafter"))
 
     @Slot()
     def close(self) -> None:
         """Hide the window, stop generation, free the models, then emit `ended`."""
         self.window.hide()
-        self.window.server.close()
-        self.picker.close()
-        self.tuning.close()
-        self.conductor.attachments.end()
-        self.conductor.save_settings()
-        self.conductor.reply_job.interrupt()
-        self.engine.close()
-        self.tools.close()
+        self.services.close()
 
     @Slot()
     def _save_and_end(self) -> None:
-        if not self.store.wait(QUIT_TIMEOUT_S):
+        if not self.services.store.wait(QUIT_TIMEOUT_S):
             log.error("The store did not stop")
         self.ended.emit()
 
     def report_bug(self) -> None:
         """Show a notice about an unhandled exception."""
-        text = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._paths.log_file)
-        self.conductor.notify(Notice(text, "error"))
-
-
-def last_pair(settings: QSettings) -> LoadPair:
-    """Return the last used pair, even if its disk is currently unplugged."""
-    target, drafter = (Path(name) if (name := str(settings.value(key) or "")) else None for key in ("target", "drafter"))
-    return LoadPair(target, drafter if target else None, auto=bool(target and settings.value("auto_drafter", False, bool)))
+        text = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self.services.paths.log_file)
+        self.services.conductor.notify(Notice(text, "error"))
 
 
 class FileOpening(QObject):
@@ -230,31 +187,30 @@ def run(arguments: list[str]) -> int:
         return 1
 
     slipstream = Slipstream(app, paths)
+    services = slipstream.services
     crash = crash_log.start(paths.log_file, slipstream.report_bug)
     log.info("Slipstream starts")
     signals = Signals()
     signals.quit_requested.connect(slipstream.window.quit)
     instance.raise_requested.connect(slipstream.show_window)
     opening = FileOpening(slipstream.window.quit, app)
-    opening.opened.connect(slipstream.conductor.library.import_file)
+    opening.opened.connect(services.conductor.library.import_file)
     app.installEventFilter(opening)
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:
         text = tr("Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.")
-        slipstream.conductor.notify(Notice(text, stays=True))
+        services.conductor.notify(Notice(text, stays=True))
     status = app.exec()
     # Quitting from the Dock and logging out don't close the window.
-    slipstream.conductor.attachments.end()
-    slipstream.conductor.save_settings()
-    slipstream.conductor.reply_job.interrupt()
-    slipstream.window.server.close(SERVER_TIMEOUT_S)
-    slipstream.tools.close()
-    slipstream.tuning.close()
-    slipstream.tuning.wait(int(1000 * QUIT_TIMEOUT_S))
-    ended = slipstream.client.wait(QUIT_TIMEOUT_S)
-    slipstream.engine.drain()
-    ended = slipstream.store.wait(QUIT_TIMEOUT_S) and ended
+    services.save_chats()
+    services.server.close(SERVER_TIMEOUT_S)
+    services.tools.close()
+    services.tuning.close()
+    services.tuning.wait(int(1000 * QUIT_TIMEOUT_S))
+    ended = services.client.wait(QUIT_TIMEOUT_S)
+    services.engine.drain()
+    ended = services.store.wait(QUIT_TIMEOUT_S) and ended
     instance.release()
     if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:
         log.error("Slipstream could not start again")

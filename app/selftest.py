@@ -131,19 +131,19 @@ def _check_window() -> Iterator["CheckResult"]:
         shown: list[int] = []
 
         def close_when_done() -> None:
-            turns = slipstream.conductor.chat.turns
-            if not slipstream.conductor.busy and turns and turns[-1].reply.answer:
+            turns = slipstream.services.conductor.chat.turns
+            if not slipstream.services.conductor.busy and turns and turns[-1].reply.answer:
                 shown.append(len(turns[-1].reply.answer))
                 slipstream.window.close()
 
-        slipstream.conductor.loader.loaded.connect(lambda: slipstream.conductor.send(QUESTION))
-        slipstream.conductor.busy_changed.connect(close_when_done)
+        slipstream.services.conductor.loader.loaded.connect(lambda: slipstream.services.conductor.send(QUESTION))
+        slipstream.services.conductor.busy_changed.connect(close_when_done)
         slipstream.ended.connect(app.quit)
         QTimer.singleShot(1000 * TIMEOUT_S, app.quit)
         slipstream.start()
         visible = slipstream.window.isVisible()
         app.exec()
-        ended = slipstream.client.wait(TIMEOUT_S) and slipstream.store.wait(TIMEOUT_S)
+        ended = slipstream.services.client.wait(TIMEOUT_S) and slipstream.services.store.wait(TIMEOUT_S)
     platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
     passed = visible and bool(shown) and ended
     detail = f"opened on {platform}, showed a reply and closed" if passed else f"{visible=}, {shown=}, {ended=}"

@@ -1,21 +1,16 @@
 """The app's dialogs, each open at most once."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
-from app.session.commands import Commands
 from app.session.compare_run import Comparison
-from app.session.conductor import Conductor
-from app.session.local_server import LocalServer
 from app.session.notice import Notice
-from app.session.picker import Picker
 from app.session.preferences import Pane, Preferences
-from app.session.tuning_run import TuningJob
+from app.session.services import Services
 from app.session.tuning_survey import loaded_pair
 from app.session.updates import Release, licenses
 from app.storage.settings import ChatSettings
@@ -27,7 +22,7 @@ from app.views.machine.this_mac import ThisMacDialog
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import ServerDialog
-from app.views.settings.saved_prompts import SavedPrompts, SavedPromptsRows
+from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
 from app.views.tuning.tune_dialog import TuneDialog
@@ -47,31 +42,17 @@ D = TypeVar("D", bound=QDialog)
 class Dialogs(QObject):
     """The owner of all dialogs. `find` returns an open dialog."""
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        theme: Theme,
-        conductor: Conductor,
-        commands: Commands,
-        picker: Picker,
-        preferences: Preferences,
-        saved_prompts: SavedPrompts,
-        server: LocalServer,
-        tuning: TuningJob,
-        release: Release,
-        log_folder: str,
-    ) -> None:
+    def __init__(self, window: QMainWindow, theme: Theme, services: Services) -> None:
         super().__init__(window)
-        self._window, self._theme, self._conductor, self._commands, self._picker = window, theme, conductor, commands, picker
-        self._saved_prompts, self._tuning = saved_prompts, tuning
-        self._preferences, self._server, self._release, self._log_folder = preferences, server, release, log_folder
+        self._window, self._theme, self._services = window, theme, services
+        self._conductor, self._picker, self._tuning = services.conductor, services.picker, services.tuning
         self._dialogs: dict[type[QDialog], QDialog] = {}
-        conductor.comparison_job.started.connect(self._show_comparison)
-        picker.downloaded.connect(self._announce_download)
-        tuning.ended.connect(self._announce_tuning)
-        tuning.paused_found.connect(self._announce_paused_run)
-        conductor.loader.loaded.connect(tuning.forget_result)
-        conductor.loader.loaded.connect(self._find_paused_run)
+        self._conductor.comparison_job.started.connect(self._show_comparison)
+        self._picker.downloaded.connect(self._announce_download)
+        self._tuning.ended.connect(self._announce_tuning)
+        self._tuning.paused_found.connect(self._announce_paused_run)
+        self._conductor.loader.loaded.connect(self._tuning.forget_result)
+        self._conductor.loader.loaded.connect(self._find_paused_run)
         self._looked_for_run = False
 
     def find(self, kind: type[D]) -> D | None:
@@ -106,7 +87,7 @@ class Dialogs(QObject):
     @Slot()
     def show_server(self) -> None:
         is_new = self.find(ServerDialog) is None
-        dialog = self._show(ServerDialog, self._server, self._conductor.loader, self._preferences)
+        dialog = self._show(ServerDialog, self._services.server, self._conductor.loader, self._services.preferences)
         if is_new:
             dialog.models_requested.connect(self.show_models)
 
@@ -116,7 +97,7 @@ class Dialogs(QObject):
 
     @Slot()
     def show_settings(self, pane: Pane | None = None) -> None:
-        hidden = () if self._release.has_updates else (Preferences.check_for_updates.key,)
+        hidden = () if self._services.updates.release.has_updates else (Preferences.check_for_updates.key,)
         parts: dict[Pane, Callable[[Form], QWidget | None]] = {
             "models": lambda form: ModelSettings(self._theme, self._picker),
             "chats": lambda form: self._new_chat_settings(),
@@ -124,7 +105,7 @@ class Dialogs(QObject):
             "privacy": self._privacy,
             "advanced": self._advanced,
         }
-        dialog = self._show(SettingsDialog, self._preferences, parts, hidden=hidden)
+        dialog = self._show(SettingsDialog, self._services.preferences, parts, hidden=hidden)
         if pane is not None:
             dialog.show_pane(pane)
 
@@ -133,7 +114,7 @@ class Dialogs(QObject):
         self.show_settings("models")
 
     def _new_chat_settings(self) -> QWidget:
-        preferences, conductor, page = self._preferences, self._conductor, QWidget()
+        preferences, conductor, page = self._services.preferences, self._conductor, QWidget()
 
         def store(settings: ChatSettings) -> None:
             preferences.new_chats = settings
@@ -149,7 +130,7 @@ class Dialogs(QObject):
 
     def _privacy(self, form: Form) -> QWidget:
         page = QWidget()
-        SavedPromptsRows(self._theme, self._saved_prompts, form, page)
+        SavedPromptsRows(self._theme, self._services.saved_prompts, form, page)
         text = tr(
             "Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and "
             "download models, to connect to servers and tools that you choose, and to check for updates if you turn that on."
@@ -175,7 +156,7 @@ class Dialogs(QObject):
             "kept."
         )
         if confirm(self._window, tr("Reset All Settings?"), question, tr("Reset")):
-            self._preferences.reset()
+            self._services.preferences.reset()
 
     @Slot()
     def show_chat_settings(self) -> None:
@@ -183,25 +164,25 @@ class Dialogs(QObject):
 
     @Slot()
     def show_about(self) -> None:
-        self._show(AboutDialog, self._release, sheet=True)
+        self._show(AboutDialog, self._services.updates.release, sheet=True)
 
     @Slot()
     def show_palette(self) -> None:
-        self._show(Palette, palette_commands(self._commands, self._conductor), sheet=True)
+        self._show(Palette, palette_commands(self._services.commands, self._conductor), sheet=True)
 
     @Slot()
     def show_help(self, page: str = "guide") -> None:
-        self._show(HelpDialog, menu_shortcuts(self._commands)).show_page(page)
+        self._show(HelpDialog, menu_shortcuts(self._services.commands)).show_page(page)
 
     @Slot()
     def show_report(self) -> None:
-        self._show(ReportDialog, self._release.version, self._log_folder)
+        self._show(ReportDialog, self._services.updates.release.version, str(self._services.paths.logs))
 
     @Slot()
     def show_logs(self) -> None:
         """Open the log folder."""
-        if self._log_folder and not QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder)):
-            self._conductor.notify(tr("Can't open the log folder “{folder}”.", folder=str(Path(self._log_folder))))
+        if str(self._services.paths.logs) and not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.paths.logs))):
+            self._conductor.notify(tr("Can't open the log folder “{folder}”.", folder=str(self._services.paths.logs)))
 
     @Slot(object)
     def _show_comparison(self, comparison: Comparison) -> None:

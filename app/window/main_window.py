@@ -1,32 +1,22 @@
 """The main window: sidebar, top bar, chat, composer, and menus."""
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
-from app.session.chat_titles import ChatTitles
-from app.session.commands import Commands, Menu
-from app.session.conductor import Conductor
-from app.session.local_server import LocalServer
+from app.session.commands import Menu
 from app.session.notice import Notice
-from app.session.picker import Picker
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend
-from app.session.tuning_run import TuningJob
-from app.session.updates import Updates, this_release
-from app.storage.json_values import parse_json
-from app.storage.settings import ChatSettings
+from app.session.services import Services
 from app.text.language import number, sentences, tr
 from app.views.chat.announcer import Announcer
 from app.views.chat.drafts import Drafts
 from app.views.chat.foot import Foot
-from app.views.settings.saved_prompts import SavedPrompts
 from app.views.sidebar.sidebar import Sidebar
 from app.views.tools.server_card import host
 from app.views.transcript.attachment_chips import DropTarget
@@ -57,37 +47,14 @@ class MainWindow(QMainWindow):
 
     closed = Signal()  # the app quits now
 
-    def __init__(
-        self,
-        theme: Theme,
-        conductor: Conductor,
-        settings: QSettings,
-        log_folder: str = "",
-        picker: Picker | None = None,
-        tuning: TuningJob | None = None,
-    ) -> None:
+    def __init__(self, theme: Theme, services: Services) -> None:
         super().__init__()
-        self.theme = theme
-        self.conductor = conductor
-        self._settings = settings
+        self.theme, self.services = theme, services
+        self.conductor, self.commands = services.conductor, services.commands
+        conductor = self.conductor
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
-        self.picker = picker or Picker(conductor, self)
-        self.tuning = tuning or TuningJob(parent=self)
-        self.preferences = Preferences(theme, settings, self)
-        library = conductor.library
-        self.saved_prompts = SavedPrompts(conductor.engine, self.preferences, self)
-        library.removed.connect(self.saved_prompts.forget)
-        library.became_private.connect(self.saved_prompts.forget)
-        library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
-        self.server = LocalServer(conductor.engine.client, conductor.loader, self.preferences, self)
-        self.server.failed.connect(conductor.notify)
-        self.picker.connections.own_server = lambda: self.server.url
-        self.server.changed.connect(self._clear_server_notice)
-        self.updates = Updates(this_release(), self.preferences, self)
-        self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))
-        self.preferences.changed.connect(self._use_preferences)
-        self._use_preferences()
+        services.server.changed.connect(self._clear_server_notice)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -96,33 +63,22 @@ class MainWindow(QMainWindow):
         self._quitting = False
         self._in_dock = False  # whether the window is closed while the app keeps running
 
-        self.commands = Commands(conductor, self)
-        self.top_bar = TopBar(theme, conductor, self.commands, self.server)
-        self.transcript = Transcript(theme)
-        self.foot = Foot(theme, conductor)
-        self.composer = self.foot.composer
-        chat = QWidget()
-        column(self.top_bar, (self.transcript, 1), self.foot, spacing=0, parent=chat)
-        self.sidebar = Sidebar(theme, conductor)
-        self.split = SidebarSplit(theme, self.sidebar, chat)
+        # Parents come first: a widget that moves into another one passes the fonts and styles on to all of its children again.
+        self.split = SidebarSplit(theme, self)
         self.setCentralWidget(self.split)
+        self.sidebar = Sidebar(theme, conductor, self.split)
+        chat = QWidget(self.split)
+        self.split.add(self.sidebar, chat)
+        self.top_bar = TopBar(theme, conductor, self.commands, self.services.server, chat)
+        self.transcript = Transcript(theme, chat)
+        self.foot = Foot(theme, conductor, chat)
+        self.composer = self.foot.composer
+        column(self.top_bar, (self.transcript, 1), self.foot, spacing=0, parent=chat)
         self._focus_keeper = FocusKeeper(self, chat, self.composer.field)
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
-        self.dialogs = Dialogs(
-            self,
-            theme,
-            conductor,
-            self.commands,
-            self.picker,
-            self.preferences,
-            self.saved_prompts,
-            self.server,
-            self.tuning,
-            self.updates.release,
-            log_folder,
-        )
+        self.dialogs = Dialogs(self, theme, services)
         self._add_commands()
 
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
@@ -148,7 +104,7 @@ class MainWindow(QMainWindow):
         conductor.reply_job.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(conductor.use)
-        self.foot.notices.connect_again.connect(self.picker.connect_to)
+        self.foot.notices.connect_again.connect(self.services.picker.connect_to)
         self.transcript.message_actions.compare.connect(conductor.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         conductor.turn_added.connect(self.transcript.add_turn)
@@ -181,8 +137,7 @@ class MainWindow(QMainWindow):
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
         self._announcer = Announcer(conductor, self)
-        self._titles = ChatTitles(conductor, lambda: self.preferences.chat_titles, self)
-        self._drafts = Drafts(conductor, self.composer, settings, self)
+        self._drafts = Drafts(conductor, self.composer, services.settings, self)
         self._recommend()
         self._show_state()
         self._restore_state()
@@ -193,14 +148,16 @@ class MainWindow(QMainWindow):
         self.composer.focus()
 
     def _add_commands(self) -> None:
-        commands, listed, preferences = self.commands, self.sidebar.list, self.preferences
+        commands, listed, services = self.commands, self.sidebar.list, self.services
+        preferences = services.preferences
         appearances, contrasts = choices(preferences, Preferences.appearance), choices(preferences, Preferences.contrast)
         menus = {
             "appearance": Menu(tr("&Appearance"), lambda: appearances),
             "contrast": Menu(tr("&Contrast"), lambda: contrasts),
             "move_to_folder": commands.folders(),
         }
-        commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript), *setting_commands(preferences, self.updates))
+        commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript))
+        commands.add(*setting_commands(preferences, services.updates))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
         commands.add(*ChatFiles(self, self.conductor, commands).commands())
         commands.add(*appearances, *contrasts)
@@ -224,17 +181,12 @@ class MainWindow(QMainWindow):
         self.sidebar.search.clear()
         self.sidebar.list.rename(id)
 
-    @Slot()
-    def _use_preferences(self) -> None:
-        self.conductor.set_new_chats(self.preferences.new_chats)
-        self.conductor.reply_job.most_steps = int(self.preferences.tool_steps)
-
     def _recommend(self) -> None:
         """Show the recommended pair on the start page."""
-        found = recommend(load_catalog(), facts=machine.load_facts())
+        found, picker = recommend(load_catalog(), facts=machine.load_facts()), self.services.picker
         self.transcript.welcome.recommended.show_pair(found)
         if found is not None:
-            self.transcript.welcome.recommended.opened.connect(lambda: self.picker.show_target(found.entry.id, found.target.repo))
+            self.transcript.welcome.recommended.opened.connect(lambda: picker.show_target(found.entry.id, found.target.repo))
         self.transcript.welcome.recommended.opened.connect(self.dialogs.show_models)
 
     @Slot()
@@ -272,13 +224,13 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _clear_server_notice(self) -> None:
-        if not self.server.error:
+        if not self.services.server.error:
             self.foot.notices.clear("server")
 
     @Slot()
     def _explain_wait(self) -> None:
         """Explain why a comparison, which runs alone, doesn't start yet."""
-        if self.server.programs:
+        if self.services.server.programs:
             self.conductor.notify(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
 
     @Slot()
@@ -332,7 +284,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close the window. On a Mac, the app stays in the Dock and finishes its reply."""
         unsaved = [entry.title for id, entry in self.conductor.library.entries.items() if id in self.conductor.library.unsaved]
-        programs = self.server.programs
+        programs = self.services.server.programs
         if self.quits_when_closed and (
             (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs))
         ):
@@ -345,7 +297,7 @@ class MainWindow(QMainWindow):
             self._quitting = True
             self.closed.emit()
         else:
-            self.tuning.pause()
+            self.services.tuning.pause()
             event.ignore()
             self.hide()
             self._in_dock = True
@@ -389,33 +341,17 @@ class MainWindow(QMainWindow):
     @Slot()
     def _save_state(self) -> None:
         self._save_timer.stop()
-        self._settings.setValue("window", self.saveGeometry())
-        self.split.save(self._settings)
+        self.services.settings.setValue("window", self.saveGeometry())
+        self.split.save(self.services.settings)
         self._drafts.save()
-        loader = self.conductor.loader
-        if (loaded := loader.loaded_from) is not None:
-            self._settings.setValue("target", str(loaded.target or ""))
-            self._settings.setValue("drafter", str(loaded.drafter or ""))
-            self._settings.setValue("auto_drafter", loaded.auto)
-        if loader.pair is not None:
-            self._settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
-        self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
-        self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
-        chosen = {name: getattr(self.conductor.chat.settings.inherited, name) for name in ("tool_servers", "tools_off")}
-        self._settings.setValue("tools", json.dumps(chosen))
-        self._settings.sync()
+        self.services.save_state()
 
     def _restore_state(self) -> None:
-        geometry = self._settings.value("window")
+        geometry = self.services.settings.value("window")
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
         self.move_onto_screen()
-        self.split.restore(self._settings)
-        self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
-        self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)
-        saved = ChatSettings.from_json(parse_json(str(self._settings.value("tools"))))
-        chosen = replace(self.conductor.chat.settings, tool_servers=saved.tool_servers, tools_off=saved.tools_off)
-        self.conductor.set_settings(chosen)
+        self.split.restore(self.services.settings)
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:

@@ -16,20 +16,22 @@ class SidebarSplit(QSplitter):
 
     shown = Signal(bool)  # whether the sidebar is visible
 
-    def __init__(self, theme: Theme, sidebar: Sidebar, chat: QWidget) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
         self._theme = theme
-        self.sidebar = sidebar
         self._wanted = True
         self._width = DEFAULT_WIDTH  # set by the user unless it is the default; the sidebar may be hidden or narrower
-        chat.setMinimumWidth(MIN_CHAT_WIDTH)
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
+
+    def add(self, sidebar: Sidebar, chat: QWidget) -> None:
+        self.sidebar = sidebar
+        chat.setMinimumWidth(MIN_CHAT_WIDTH)
         self.addWidget(sidebar)
         self.addWidget(chat)
         self.setStretchFactor(1, 1)
         self.splitterMoved.connect(self._remember_width)
-        theme.text_resized.connect(self._update)
+        self._theme.text_resized.connect(self._update)
 
     @Slot()
     def toggle_sidebar(self) -> None:

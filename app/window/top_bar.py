@@ -22,8 +22,8 @@ MARGINS = (10, 7, 16, 7)
 class TopBar(QWidget):
     """The bar above the chat. Controls that don't fit move into a menu."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, commands: Commands, server: LocalServer) -> None:
-        super().__init__()
+    def __init__(self, theme: Theme, conductor: Conductor, commands: Commands, server: LocalServer, parent: QWidget) -> None:
+        super().__init__(parent)
         self._theme = theme
         self._conductor, self._commands, self._server = conductor, commands, server
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)

@@ -5,11 +5,6 @@
         <name>Slipstream</name>
         <message>
             <location filename="../../app/application.py" />
-            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
-            <translation>In Ihren Benutzerordner kann nicht geschrieben werden. Die Einstellungen liegen vorerst in {folder}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/application.py" />
             <source>Downloading models</source>
             <translation>Modelle werden geladen</translation>
         </message>
@@ -757,6 +752,11 @@
             <location filename="../../app/session/server_agents.py" />
             <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
+            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
+            <translation>In Ihren Benutzerordner kann nicht geschrieben werden. Die Einstellungen liegen vorerst in {folder}.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -3694,67 +3694,67 @@
             <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose Folder…</source>
             <translation>Ordner auswählen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose a Folder for Saved Prompts</source>
             <translation>Ordner für gesicherte Prompts auswählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose a folder for saved prompts</source>
             <translation>Ordner für gesicherte Prompts auswählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Clear Now…</source>
             <translation>Jetzt löschen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Delete All Saved Prompts?</source>
             <translation>Alle gesicherten Prompts löschen?</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Delete all saved prompts</source>
             <translation>Alle gesicherten Prompts löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Folder</source>
             <translation>Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Nothing saved yet</source>
             <translation>Noch nichts gesichert</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Prompts aren't saved.</source>
             <translation>Prompts werden nicht gesichert.</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Space used</source>
             <translation>Belegter Speicher</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Your chats are kept, but the next reply in each will take longer to start.</source>
             <translation>Ihre Chats bleiben erhalten, aber die nächste Antwort in jedem beginnt später.</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>{tokens} tokens were read from disk instead of computed.</source>
             <translation>{tokens} Token wurden von der Festplatte gelesen statt berechnet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>{used} of {space} used</source>
             <translation>{used} von {space} belegt</translation>
         </message>

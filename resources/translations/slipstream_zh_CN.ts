@@ -5,11 +5,6 @@
         <name>Slipstream</name>
         <message>
             <location filename="../../app/application.py" />
-            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
-            <translation>无法写入您的个人文件夹。设置暂存于 {folder}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/application.py" />
             <source>Downloading models</source>
             <translation>正在下载模型</translation>
         </message>
@@ -757,6 +752,11 @@
             <location filename="../../app/session/server_agents.py" />
             <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
+            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
+            <translation>无法写入您的个人文件夹。设置暂存于 {folder}。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -3694,67 +3694,67 @@
             <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose Folder…</source>
             <translation>选取文件夹…</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose a Folder for Saved Prompts</source>
             <translation>为已存储的提示词选取文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose a folder for saved prompts</source>
             <translation>为已存储的提示词选取文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Clear Now…</source>
             <translation>立即清除…</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Delete All Saved Prompts?</source>
             <translation>删除所有已存储的提示词？</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Delete all saved prompts</source>
             <translation>删除所有已存储的提示词</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Folder</source>
             <translation>文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Nothing saved yet</source>
             <translation>尚未存储任何内容</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Prompts aren't saved.</source>
             <translation>不存储提示词。</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Space used</source>
             <translation>已用空间</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Your chats are kept, but the next reply in each will take longer to start.</source>
             <translation>您的对话会保留，但每个对话的下一条回复会较慢开始。</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>{tokens} tokens were read from disk instead of computed.</source>
             <translation>{tokens} 个词元从磁盘读取，无需计算。</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/saved_prompts.py" />
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>{used} of {space} used</source>
             <translation>已使用 {used}，共 {space}</translation>
         </message>

@@ -1,25 +1,37 @@
 """The window under test: the real thread, a scripted engine, folders that vanish."""
 
 import os
+import time
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["SLIPSTREAM_LANGUAGE"] = "en"
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
+import app.application
 from app.application import Slipstream
+from app.rendering.code_view import CodeView
+from app.session.notice import Notice
+from app.session.services import Services
+from app.storage.reply import Reply
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
 from app.text import language
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.transcript import Transcript
+from app.widgets.theme import Theme
+from app.window.dialogs import Dialogs
+from app.window.window_commands import dialog_commands
+from mlx_engine.engine.host import EngineHost
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.served_engine import LOCAL_ONLY, ServedEngine
 
@@ -36,29 +48,150 @@ def reply_views(transcript: Transcript) -> list[ReplyView]:
     return [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
 
 
-class Running:
-    """The app, its engine, and the few things that tests do again and again."""
+class Look:
+    """What preferences change without a window."""
+
+    reduce_motion = False
+
+    def set_appearance(self, appearance: str) -> None: ...
+    def set_contrast(self, contrast: str) -> None: ...
+    def set_text_size(self, pixels: int) -> None: ...
+    def show_token_sources(self, shown: bool) -> None: ...
+
+
+class Session:
+    """The app without a window, its engine, and the few things that tests do again and again."""
+
+    def __init__(self, services: Services, engine: ScriptedEngine) -> None:
+        self.services, self.engine = services, engine
+        self.conductor, self.commands = services.conductor, services.commands
+        self.noticed: list[Notice] = []
+        self.conductor.notified.connect(self.noticed.append)
+
+    @property
+    def notices(self) -> list[str]:
+        return [notice.text for notice in self.noticed]
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The prompts and answers of the open chat."""
+        return [(turn.prompt, turn.reply.answer) for turn in self.conductor.chat.turns]
+
+    @property
+    def reply(self) -> Reply:
+        return self.conductor.chat.turns[-1].reply
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Deliver events until a condition holds."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not condition():
+            assert time.monotonic() < end, "the condition doesn't come true"
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+
+    @cached_property
+    def theme(self) -> Theme:
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        return Theme(application)
+
+    @cached_property
+    def window(self) -> Any:
+        """An empty window that has only the dialogs, for tests that need no chat."""
+        return DialogWindow(self.theme, self.services)
+
+    def start(self) -> None:
+        self.services.start()
+
+    def load(self) -> None:
+        self.start()
+        self.until(lambda: self.conductor.loader.progress is None)
+
+    def send(self, text: str) -> bool:
+        return self.conductor.send(text)
+
+    def idle(self) -> None:
+        """Wait for the end of what is running."""
+        self.until(lambda: not self.conductor.busy)
+
+    def ask(self, text: str) -> None:
+        """Send and wait for the end."""
+        assert self.send(text), self.notices
+        self.idle()
+
+    def run(self, command: str) -> None:
+        self.commands.run(command)
+
+    def can(self, command: str) -> bool:
+        return self.commands[command].can() is None
+
+    @property
+    def answer(self) -> str:
+        """The last answer as the user sees it."""
+        turns = self.conductor.chat.turns
+        return turns[-1].reply.answer if turns else ""
+
+    def quit(self) -> None:
+        """Quit, and wait until everything is saved."""
+        self.services.save_state()
+        self.services.close()
+        self.wait_for_end()
+
+    def wait_for_end(self) -> None:
+        self.services.server.close(120)
+        self.services.tuning.wait(120_000)
+        assert self.services.client.wait(120)
+        assert self.services.store.wait(120)
+
+
+class DialogWindow(QMainWindow):
+    """A window without contents that opens the dialogs."""
+
+    def __init__(self, theme: Theme, services: Services) -> None:
+        super().__init__()
+        self.dialogs = Dialogs(self, theme, services)
+        services.commands.add(*dialog_commands(self.dialogs))
+        self.resize(1000, 760)
+        self.show()
+
+
+class Running(Session):
+    """The app with its window."""
 
     def __init__(self, slipstream: Slipstream, engine: ScriptedEngine, qtbot: QtBot) -> None:
-        self.slipstream = slipstream
-        self.engine = engine
+        super().__init__(slipstream.services, engine)
+        self.slipstream, self.theme = slipstream, slipstream.theme
         self.window = slipstream.window
-        self.conductor = slipstream.conductor
         self._qtbot = qtbot
 
     def until(self, condition: Callable[[], bool]) -> None:
         self._qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
-    def load(self) -> None:
+    def start(self) -> None:
         self.slipstream.start()
-        self.until(lambda: self.conductor.loader.progress is None)
 
     def type(self, text: str) -> None:
         self.window.composer.field.setPlainText(text)
 
-    def send(self, text: str) -> None:
+    def send(self, text: str) -> bool:
         self.type(text)
         self.window.composer.button.click()
+        return True
+
+    def run(self, command: str) -> None:
+        """Run a command from its menu."""
+        self.window.menus[command].trigger()
+
+    def can(self, command: str) -> bool:
+        return self.window.menus[command].isEnabled()
+
+    @property
+    def answer(self) -> str:
+        views = [entry.view for entry in self.reply.blocks.entries]
+        return "".join(view.text if isinstance(view, CodeView) else view.toPlainText() for view in views)
+
+    def quit(self) -> None:
+        self.window.close()
+        self.until(lambda: not self.services.store._thread.is_alive())
 
     def ask(self, text: str) -> None:
         """Send and wait for the end."""
@@ -124,7 +257,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = Path(__file__).parent
         left_out = tuple(name for names in LOCAL_ONLY.values() for name in names)
         tests = [(item, f"{item.path.relative_to(folder).as_posix()}::{item.name}") for item in items]
-        windows = ("start", "begin_with_demo")
+        windows = ("start", "begin", "begin_with_demo")
         items[:] = [
             item
             for item, name in tests
@@ -140,11 +273,59 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Running]]:
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of this test only, and no waiting for more events before a batch is delivered."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
+    monkeypatch.setattr("app.session.qt_inbox.BATCH_MS", 1)
+
+
+def reset(theme: Theme) -> None:
+    theme.set_appearance("system")
+    theme.set_contrast("system")
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+
+
+@pytest.fixture
+def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.FixtureRequest) -> Iterator[Callable[..., Session]]:
+    """Starts apps without a window, or in tests of views with an empty one, by default with a pair loaded."""
+    started: list[Session] = []
+
+    def begin(
+        engine: ScriptedEngine | None = None, loaded: bool = True, data: Path | None = None, data_writable: bool = True
+    ) -> Session:
+        engine = engine or ScriptedEngine()
+        client = app.application.EngineSwitch(EngineHost(lambda: engine))
+        session = Session(Services(client, DataPaths(tmp_path, tmp_path, data, data_writable), Look()), engine)
+        started.append(session)
+        if "views" in request.path.parts:
+            assert session.window.dialogs  # some open by themselves
+        if loaded:
+            session.load()
+        return session
+
+    yield begin
+    for session in started:
+        if session.engine.load_gate:
+            session.engine.load_gate.set()
+        if "window" in vars(session):
+            session.window.dialogs.close_all()
+            session.window.deleteLater()
+        session.services.close()
+        session.wait_for_end()
+        if "theme" in vars(session):
+            reset(session.theme)
+        session.services.engine.drain()
+        session.services.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+@pytest.fixture
+def start(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: None
+) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
     monkeypatch.setattr("app.views.chat.notice_bar.SHOWN_MS", 2 * PATIENCE_MS)  # a busy machine may be slower than a reader
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
     started: list[Running] = []
     qapp.setQuitOnLastWindowClosed(False)
 
@@ -167,14 +348,9 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
     for running in started:
         if running.engine.load_gate:
             running.engine.load_gate.set()
-        running.window.close()
-        running.window.server.close(120)
-        running.slipstream.tuning.wait(120_000)
-        assert running.slipstream.client.wait(120)
-        assert running.slipstream.store.wait(120)
-        running.slipstream.theme.set_appearance("system")
-        running.slipstream.theme.set_contrast("system")
-        running.slipstream.theme.set_text_size(DEFAULT_TEXT_SIZE)
+        running.quit()
+        running.wait_for_end()
+        reset(running.theme)
         running.window.deleteLater()
     qapp.processEvents()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

@@ -173,7 +173,7 @@ def untranslated(screen: QWidget) -> list[str]:
 
 def show_server_in_use(window: MainWindow) -> None:
     """Open the Local Server window, on and with three requests."""
-    server = window.server
+    server = window.services.server
     server.on, server.key = True, "sk-slipstream-" + "x" * 32
     live = LiveRequest(1, "/v1/messages", "claude-cli", "reading", 0, 18_300, 4_096, 9_000)
     server.activity = (live, replace(live, state="writing", tokens=312, tok_s=45.1), LiveRequest(3, "/v1/chat/completions"))
@@ -187,7 +187,7 @@ def show_server_in_use(window: MainWindow) -> None:
 def show_tuning(window: MainWindow) -> None:
     """Open the Tune Drafter window, with a paused run, an error, and the gains of an earlier run."""
     window.dialogs.show_tuning()
-    job = window.tuning
+    job = window.services.tuning
     job.pair = TuningPair("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", Path("target"), Path("drafter"))
     job.surveyed = TuningSurvey(
         prompts=[()] * 148,
@@ -206,7 +206,7 @@ def show_tuning(window: MainWindow) -> None:
 
 def show_tuning_progress(window: MainWindow) -> None:
     """Show a run in that window."""
-    job = window.tuning
+    job = window.services.tuning
     values = {"number": 68, "total": 218}
     job.progress = TuningProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
     job.starting, job.remaining.seconds = True, 4300.0
@@ -253,7 +253,7 @@ def main(code: str, folder: Path | None) -> int:
     gate = threading.Event()
     scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
     slipstream = Slipstream(application, DataPaths(home, home, home), lambda: ScriptedEngine(scripts))
-    window, conductor = slipstream.window, slipstream.conductor
+    window, conductor = slipstream.window, slipstream.services.conductor
     slipstream.start()
     window.resize(900, 600)
     settle(400)
@@ -335,10 +335,10 @@ def main(code: str, folder: Path | None) -> int:
     look("tune-paused", tune)
     show_tuning_progress(window)
     look("tune-running", tune)
-    window.tuning.starting = False
+    window.services.tuning.starting = False
     tune.close()
     window.dialogs.show_models()
-    picker, models = window.picker, window.dialogs.find(PickerDialog)
+    picker, models = window.services.picker, window.dialogs.find(PickerDialog)
     assert models is not None
     while not picker.rows:
         settle(30)
@@ -363,8 +363,8 @@ def main(code: str, folder: Path | None) -> int:
         dialog.close()
     models.close()
     window.close()
-    slipstream.client.wait(60)
-    slipstream.store.wait(60)
+    slipstream.services.client.wait(60)
+    slipstream.services.store.wait(60)
     print("\n".join(bad) or f"{number} screens")
     return bool(bad)
 

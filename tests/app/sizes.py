@@ -49,7 +49,7 @@ def main(code: str, folder: Path | None) -> int:
     script = [commit("Thoughts", 2, "thinking"), a_round(), commit("Some text\n\n```python\nprint(1)\n```", 9), done()]
     engine = ScriptedEngine([script] * 3, replace(PAIR, name=LONGEST, target=LONGEST))
     slipstream = Slipstream(application, DataPaths(home, home, home), lambda: engine)
-    window, conductor = slipstream.window, slipstream.conductor
+    window, conductor = slipstream.window, slipstream.services.conductor
     slipstream.start()
     settle(300)
     while conductor.loader.progress is not None:
@@ -72,13 +72,13 @@ def main(code: str, folder: Path | None) -> int:
     show_tuning(window)
     window.dialogs.show_models()
     conductor.compare()
-    while not window.picker.rows or conductor.busy:
+    while not window.services.picker.rows or conductor.busy:
         settle(30)
     models = window.dialogs.find(PickerDialog)
     assert models is not None
     url = "http://192.168.1.20:8000"
     saved = SavedConnection("Server", RemoteConnection(url, model="organization/model", plain_url=url, headers=(("Name", "1"),)))
-    window.picker.put_connection(saved)
+    window.services.picker.put_connection(saved)
     models.connection.edit.click()
     show_result(models.findChild(ConnectionForm), saved)
     bad: list[str] = []
@@ -108,8 +108,8 @@ def main(code: str, folder: Path | None) -> int:
                     stack.setCurrentIndex(page)
                     look(f"{name}-{page}", screen)
             if isinstance(screen, PickerDialog):
-                for pair in ("demo", window.picker.rows[-1].id, "connection:Server"):
-                    window.picker.select(pair)
+                for pair in ("demo", window.services.picker.rows[-1].id, "connection:Server"):
+                    window.services.picker.select(pair)
                     look(f"{name}-{pair[:4].strip('/')}", screen)
             elif not pages:
                 look(name, screen)
@@ -118,8 +118,8 @@ def main(code: str, folder: Path | None) -> int:
                 look(f"{name}-welcome", window)
                 conductor.open_chat(chat)
     window.close()
-    slipstream.client.wait(60)
-    slipstream.store.wait(60)
+    slipstream.services.client.wait(60)
+    slipstream.services.store.wait(60)
     print("\n".join(bad) or f"{len(screens)} screens")
     return bool(bad)
 

@@ -30,7 +30,7 @@ def test_the_about_window_shows_version_and_licenses(start: Any) -> None:
     app.window.dialogs.show_about()
     page = app.window.findChild(AboutDialog)
     assert page is not None and page.isVisible()
-    assert page.version.text() == f"Version {app.window.updates.release.version}"
+    assert page.version.text() == f"Version {app.services.updates.release.version}"
     shown = page.licenses.toPlainText()
     assert page.licenses.isReadOnly() and shown == licenses()
     for name, version in script("licenses.py").pinned().items():
@@ -145,13 +145,13 @@ def test_without_an_address_there_is_no_update_check(qtbot: QtBot, start: Any, p
 
 
 def test_with_an_address_the_menu_has_the_update_check(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.window.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
+    monkeypatch.setattr("app.session.services.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
     app = start(loaded=False)
     menus = app.window.menus
     assert menus["check_for_updates"].isVisible() and menus["check_at_launch"].isVisible()
     assert not menus["check_at_launch"].isChecked()
     menus["check_at_launch"].trigger()
-    assert app.window.preferences.check_for_updates and menus["check_at_launch"].isChecked()
+    assert app.services.preferences.check_for_updates and menus["check_at_launch"].isChecked()
 
 
 @given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))

@@ -454,7 +454,8 @@ class Ending(application.Slipstream):
         self.look = QTimer(self, interval=20)
         self.look.timeout.connect(self.end)
         self.look.start()
-        self.conductor.loader.loaded.connect(lambda: self.conductor.attachments.attach([Path(os.environ["PDF"])]))
+        conductor = self.services.conductor
+        conductor.loader.loaded.connect(lambda: conductor.attachments.attach([Path(os.environ["PDF"])]))
     def end(self):
         if Noted.started:
             self.look.stop()

@@ -14,7 +14,7 @@ from tests.app.test_chats_window import Start, chat_with, rows, texts
 def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     chat_with(app, "First")
-    app.window.menus["regenerate"].trigger()
+    app.run("regenerate")
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Second")
     file = tmp_path / "all"
@@ -22,22 +22,22 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     monkeypatch.setattr(
         "app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "JSON for later import (*.json)")
     )
-    app.window.menus["export_all"].trigger()
+    app.run("export_all")
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
-    app.window.menus["import_chats"].trigger()
+    app.run("import_chats")
     app.until(lambda: "2 chats already there." in app.notices)
     app.conductor.library.delete(list(app.conductor.library.entries))
-    app.window.menus["import_chats"].trigger()
+    app.run("import_chats")
     app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     assert rows(app) == []
-    app.window.menus["undo_delete"].trigger()  # what was said in them since would come back with them
+    app.run("undo_delete")  # what was said in them since would come back with them
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
-    app.window.menus["import_chats"].trigger()
+    app.run("import_chats")
     app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
 
 
@@ -69,8 +69,8 @@ def test_a_file_is_not_replaced_without_asking(
         assert found is None and asked == [written]
 
 
-def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_new_messages_in_imported_chats_survive_undo(begin: Start, tmp_path: Path) -> None:
+    app = begin()
     one = chat_with(app, "First")
     app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
@@ -81,9 +81,9 @@ def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Pat
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     app.ask("An hour of work")
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     assert not app.conductor.library.entries
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
@@ -106,8 +106,8 @@ def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: 
     assert {other, gone} <= set(library.entries) and len(library.entries) == 3
 
 
-def test_imported_chats_with_the_same_id_are_all_kept(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_imported_chats_with_the_same_id_are_all_kept(begin: Start, tmp_path: Path) -> None:
+    app = begin()
     one = chat_with(app, "First")
     app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
@@ -119,19 +119,19 @@ def test_imported_chats_with_the_same_id_are_all_kept(start: Start, tmp_path: Pa
     app.until(lambda: len(app.conductor.library.entries) == 2)
     loaded: list[Chat | None] = []
     for two in app.conductor.library.entries:
-        app.slipstream.store.read(lambda store, two=two: store.load(two), loaded.append)
+        app.services.store.read(lambda store, two=two: store.load(two), loaded.append)
     app.until(lambda: len(loaded) == 2)
     assert all(chat is not None and chat.turns[0].prompt == "First" for chat in loaded)
 
 
-def test_a_failed_import_is_reported_and_leaves_nothing(start: Start, tmp_path: Path) -> None:
+def test_a_failed_import_is_reported_and_leaves_nothing(begin: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     one = chat_with(app, "word " * 20_000)
     app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
     app.conductor.library.delete([one])
-    app.slipstream.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
+    app.services.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
     app.conductor.library.import_file(tmp_path / "one.json")
     app.until(lambda: any("Can't save the chats from" in notice for notice in app.notices))
     assert not app.conductor.library.entries and "one.json" in app.notices[-1]

@@ -61,15 +61,15 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     assert bar.isHidden(), "it would undo the import"
     chat_with(app, "First")
     chat_with(app, "Second")
-    app.window.menus["delete"].trigger()
+    app.run("delete")
     library.delete([one for one, entry in library.entries.items() if entry.title == "First"])
     assert bar.label.text() == "Deleted “First”"
     bar.button.click()
     assert not bar.isVisible() and "First" in rows(app)
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     assert not bar.isVisible() and "Second" in rows(app) and rows(app).count("Old") == 1
-    app.window.menus["undo_delete"].trigger()
-    assert not app.window.menus["undo_delete"].isEnabled() and rows(app).count("Old") == 2, "the import is not offered again"
+    app.run("undo_delete")
+    assert not app.can("undo_delete") and rows(app).count("Old") == 2, "the import is not offered again"
 
 
 def row_center(listed: ChatList, one: str) -> QPoint:
@@ -104,7 +104,7 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     app = start()
     ids = [chat_with(app, name) for name in ("One", "Two", "Three")]
     listed = app.window.sidebar.list
-    app.window.menus["focus_list"].trigger()
+    app.run("focus_list")
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert listed.selected == ids[::-1] and not listed._open_timer.isActive()
@@ -121,7 +121,7 @@ def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) ->
     app = start()
     one = chat_with(app, "One")
     listed, control = app.window.sidebar.list, Qt.KeyboardModifier.ControlModifier
-    app.window.menus["focus_list"].trigger()
+    app.run("focus_list")
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, control, row_center(listed, one))
     assert listed.selected == []
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
@@ -130,7 +130,7 @@ def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) ->
 
 def test_a_row_that_moves_away_from_the_pointer_is_no_longer_hovered(start: Start, qtbot: QtBot) -> None:
     app = start()
-    theme = app.slipstream.theme
+    theme = app.theme
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed, opened = app.window.sidebar.list, app.conductor.chat.id
     (other,) = {first, second} - {opened}
@@ -169,7 +169,7 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
     QApplication.sendEvent(listed.viewport(), QEvent(QEvent.Type.Leave))
     app.window.composer.focus()
     app.until(lambda: not listed.more.isVisible())
-    app.window.menus["focus_list"].trigger()
+    app.run("focus_list")
     app.until(listed.more.isVisible)
     qtbot.keyClick(listed.more, Qt.Key.Key_Space)
     app.until(lambda: any(menu.isVisible() for menu in listed.findChildren(QMenu)))
@@ -178,16 +178,16 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
 
 def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
-    assert not app.window.menus["delete_all"].isEnabled()
+    assert not app.can("delete_all")
     ids = {chat_with(app, name) for name in ("One", "Two", "Three")}
     asked: list[str] = []
     answers = iter([False, True])
     monkeypatch.setattr(
         "app.window.chat_files.confirm", lambda parent, title, question, action: asked.append(question) or next(answers)
     )
-    app.window.menus["delete_all"].trigger()
+    app.run("delete_all")
     assert set(app.conductor.library.entries) == ids and "All 3 chats will be deleted." in asked[0]
-    app.window.menus["delete_all"].trigger()
+    app.run("delete_all")
     assert not app.conductor.library.entries and app.conductor.chat.empty
     app.window.sidebar.undo_bar.button.click()
     assert set(app.conductor.library.entries) == ids

@@ -14,9 +14,9 @@ from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
 
 
-def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: Path) -> None:
+def test_chat_settings_apply_to_requests_and_are_saved(begin: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
+    app = begin(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     sheet.form.system.setPlainText("Be brief.")
@@ -44,16 +44,15 @@ def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: P
     sheet.form.reset.click()
     assert app.conductor.chat.settings == ChatSettings(thinking=True)
     sheet.accept()
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
-    again = start(data=tmp_path / "data")
+    app.quit()
+    again = begin(data=tmp_path / "data")
     again.until(lambda: bool(again.conductor.chat.turns))
     assert again.conductor.chat.settings == ChatSettings(thinking=True)
     assert again.conductor.chat.turns[0].request.sampling == Sampling(temperature=0.7, min_p=0.05, top_k=40)
 
 
-def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_presets_are_saved_applied_and_deleted(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet.form.preset.currentText() == "Model defaults" and not sheet.form.reset.isEnabled()
@@ -71,9 +70,9 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     sheet.accept()
 
 
-def test_a_typed_system_prompt_is_saved_once_and_never_lost(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_typed_system_prompt_is_saved_once_and_never_lost(begin: Start, qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     one = chat_with(app, "One")
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
@@ -85,22 +84,21 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(start: Start, qtbot:
     assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
     qtbot.keyClicks(sheet.form.system, ".")
     sheet.accept()
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert app.conductor.chat.settings.system == "Be brief."
     app.conductor.set_dflash(False)
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
-    again = start(data=tmp_path / "data")
+    app.quit()
+    again = begin(data=tmp_path / "data")
     again.until(lambda: bool(again.conductor.chat.turns))
     assert again.conductor.chat.settings == ChatSettings("Be brief.", dflash=False)
 
 
 @pytest.mark.parametrize("typed", ["abc", "-1", "1.5", "١", str(2**64), "9" * 5000])
-def test_invalid_seeds_are_rejected(start: Start, qtbot: QtBot, typed: str) -> None:
+def test_invalid_seeds_are_rejected(begin: Start, qtbot: QtBot, typed: str) -> None:
     """An empty field means a random one; so must nothing else."""
-    app = start(loaded=False)
+    app = begin(loaded=False)
     app.window.dialogs.show_chat_settings()
     seed = app.window.dialogs.find(ChatSettingsDialog).form.seed
     seed.insert(typed)
@@ -109,9 +107,9 @@ def test_invalid_seeds_are_rejected(start: Start, qtbot: QtBot, typed: str) -> N
     assert app.conductor.chat.settings.seed == 2**64 - 1
 
 
-def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: Start, tmp_path: Path) -> None:
+def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     old = chat_with(app, "One")
     app.window.dialogs.show_settings("chats")
     form = app.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm)
@@ -119,7 +117,7 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: S
     form.numbers["temperature"].setValue(0.7)
     assert app.conductor.chat.settings.system == ""
     app.conductor.set_dflash(False)
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     expected = ChatSettings("Be brief.", Sampling(temperature=0.7), dflash=False)
     assert app.conductor.chat.settings == expected
     form.system.setPlainText("Be very brief.")
@@ -130,30 +128,30 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(start: S
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
     assert app.conductor.chat.settings.system == ""
-    app.window.close()
-    again = start(data=tmp_path / "data")
-    again.window.menus["new_chat"].trigger()
+    app.quit()
+    again = begin(data=tmp_path / "data")
+    again.run("new_chat")
     assert again.conductor.chat.settings.system == "Be polite."
     again.window.dialogs.show_settings("chats")
     again.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm).reset.click()
     assert again.conductor.chat.settings.system == ""
-    again.window.preferences.file.setValue("new_chats", "not JSON")
-    assert again.window.preferences.new_chats == ChatSettings()
+    again.services.preferences.file.setValue("new_chats", "not JSON")
+    assert again.services.preferences.new_chats == ChatSettings()
 
 
-def test_numbers_do_not_touch_the_border_of_their_field(start: Start) -> None:
-    app = start()
+def test_numbers_do_not_touch_the_border_of_their_field(begin: Start) -> None:
+    app = begin()
     app.window.dialogs.show_chat_settings()
     for box in app.window.dialogs.find(ChatSettingsDialog).form.numbers.values():
         assert box.lineEdit().textMargins().left() >= 4
 
 
-def test_the_system_prompt_has_the_same_number_of_lines_at_every_text_size(start: Start) -> None:
-    app = start(loaded=False)
+def test_the_system_prompt_has_the_same_number_of_lines_at_every_text_size(begin: Start) -> None:
+    app = begin(loaded=False)
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet is not None
     field = sheet.form.system
     lines = field.height() // field.fontMetrics().lineSpacing()
-    app.slipstream.theme.set_text_size(30)
+    app.theme.set_text_size(30)
     assert field.height() // field.fontMetrics().lineSpacing() == lines

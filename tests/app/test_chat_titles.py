@@ -41,14 +41,14 @@ def test_the_model_writes_a_title_after_the_first_reply(start: Start) -> None:
     assert len(app.engine.requests) == 3 and title(app) == "Boiling an Egg", "only the first reply gives a title"
 
 
-def test_a_title_that_the_user_has_set_stays(start: Start) -> None:
+def test_a_title_that_the_user_has_set_stays(begin: Start) -> None:
     gate = threading.Event()
-    app = with_pair(start, [commit("Ten."), gate, done()], answer("Four."), [gate, *answer("Sums")])
+    app = with_pair(begin, [commit("Ten."), gate, done()], answer("Four."), [gate, *answer("Sums")])
     app.send(PROMPT)
     app.until(lambda: bool(app.conductor.library.entries))
     app.conductor.library.rename(app.conductor.chat.id, "Mine")  # during the reply
     gate.set()
-    app.until(lambda: not app.conductor.engine.busy and not app.window._titles._timer.isActive())
+    app.until(lambda: not app.conductor.engine.busy and not app.services.titles._timer.isActive())
     assert len(app.engine.requests) == 1
     gate.clear()
     app.conductor.new_chat()
@@ -60,9 +60,9 @@ def test_a_title_that_the_user_has_set_stays(start: Start) -> None:
     assert sorted(entry.title for entry in app.conductor.library.entries.values()) == ["Mine", "Mine too"]
 
 
-def test_a_message_interrupts_the_title_which_is_written_later(start: Start) -> None:
+def test_a_message_interrupts_the_title_which_is_written_later(begin: Start) -> None:
     gate = threading.Event()
-    app = with_pair(start, answer("Ten."), [commit("Never"), gate], answer("Eight."), answer("Eggs"))
+    app = with_pair(begin, answer("Ten."), [commit("Never"), gate], answer("Eight."), answer("Eggs"))
     app.ask(PROMPT)
     app.until(lambda: len(app.engine.requests) == 2)
     app.ask("And softer?")
@@ -71,11 +71,11 @@ def test_a_message_interrupts_the_title_which_is_written_later(start: Start) -> 
 
 
 @pytest.mark.parametrize("why", ["switched off", "demo pair"])
-def test_without_generated_titles_the_first_words_stay(start: Start, why: str) -> None:
-    app = start() if why == "demo pair" else with_pair(start)
-    app.window.preferences.chat_titles = why == "demo pair"
+def test_without_generated_titles_the_first_words_stay(begin: Start, why: str) -> None:
+    app = begin() if why == "demo pair" else with_pair(begin)
+    app.services.preferences.chat_titles = why == "demo pair"
     app.ask(PROMPT)
-    app.window._titles._start()
+    app.services.titles._start()
     assert title(app) == PROMPT and len(app.engine.requests) == 1
 
 
@@ -104,10 +104,10 @@ def test_a_written_title_becomes_one_short_line(written: str, expected: str) -> 
     assert len(short_title(written).split()) <= TITLE_WORDS
 
 
-def test_a_refusal_is_no_title(start: Start) -> None:
+def test_a_refusal_is_no_title(begin: Start) -> None:
     """A demo pair behind a server answered the request for a title like any other question."""
-    app = with_pair(start, answer("Why did it cross?"), answer("This small demo model can't help with that."))
+    app = with_pair(begin, answer("Why did it cross?"), answer("This small demo model can't help with that."))
     app.ask(PROMPT)
     app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.engine.busy)
-    app.until(lambda: not app.window._titles._waiting)
+    app.until(lambda: not app.services.titles._waiting)
     assert title(app) == PROMPT

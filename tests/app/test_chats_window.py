@@ -20,7 +20,6 @@ from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling
 from tests.app.conftest import Running, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
-from tests.app.test_window import shown_text
 
 Start = Callable[..., Running]
 
@@ -45,7 +44,7 @@ def texts(app: Running) -> list[tuple[str, str]]:
 
 
 def chat_with(app: Running, *prompts: str) -> str:
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     for prompt in prompts:
         app.ask(prompt)
     return app.conductor.chat.id
@@ -76,7 +75,7 @@ def test_an_edited_message_is_a_version_next_to_the_old_one(start: Start) -> Non
     click(prompt.versions, "Previous version")
     assert texts(app) == [("One", "First."), ("Two", "Second.")]
     assert len(reply_views(app.window.transcript)) == 2
-    app.window.menus["next_version"].trigger()
+    app.run("next_version")
     assert texts(app) == [("Uno", "Other.")]
 
 
@@ -84,7 +83,7 @@ def test_cancelling_an_edit_restores_the_draft(start: Start) -> None:
     app = start()
     app.ask("One")
     app.type("a draft")
-    app.window.menus["edit"].trigger()
+    app.run("edit")
     assert app.window.composer.text == "One"
     app.window.composer.cancel_button.click()
     assert app.window.composer.text == "a draft" and app.conductor.editing is None
@@ -110,7 +109,7 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     assert app.engine.requests[1].seed is None
     assert app.reply.buttons.versions.label.text() == "2 of 2"
     click(app.reply.buttons.versions, "Previous version")
-    assert shown_text(app) == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
+    assert app.answer == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
 
 
 def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(start: Start) -> None:
@@ -131,7 +130,7 @@ def test_a_reply_that_reached_its_limit_continues_in_place(start: Start) -> None
     assert "reached the limit of 3 tokens" in app.reply.stats.facts.text()
     click(app.reply, "Continue this reply")
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "One, two, three."
+    assert app.answer == "One, two, three."
     request = app.engine.requests[1]
     assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
     stats = app.conductor.chat.turns[0].reply.stats
@@ -143,13 +142,12 @@ def test_the_tree_is_restored_after_a_restart(start: Start, tmp_path: Path) -> N
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
-    app.window.menus["regenerate"].trigger()
+    app.run("regenerate")
     app.until(lambda: not app.conductor.busy)
-    app.window.menus["previous_version"].trigger()
+    app.run("previous_version")
     app.ask("And then?")
     chat = app.conductor.chat.id
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    app.quit()
     again = start(data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert texts(again) == [("One", "First."), ("And then?", "Third.")]
@@ -163,22 +161,22 @@ def test_a_reply_continues_while_another_chat_is_open(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     old = chat_with(app, "Old?")
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     app.send("New?")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     new = app.conductor.chat.id
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
-    assert app.conductor.reply_job.chat.id == new and shown_text(app) == "Old."
+    assert app.conductor.reply_job.chat.id == new and app.answer == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
     assert "is being generated in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
     gate.set()
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "Old."
+    assert app.answer == "Old."
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
-    assert shown_text(app) == "Half whole."
+    assert app.answer == "Half whole."
 
 
 def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
@@ -189,7 +187,7 @@ def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
     app.conductor.library.save(chat, chat.root.below())
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     other = app.conductor.chat
     del chat, turn
     app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
@@ -232,7 +230,7 @@ def test_the_list_follows_changes_of_chats(start: Start) -> None:
 def test_undo_restores_a_deleted_chat(start: Start) -> None:
     app = start()
     kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
-    app.window.menus["delete"].trigger()
+    app.run("delete")
     assert rows(app) == ["[Today]", "Kept"] and app.conductor.chat.empty
     bar = app.window.sidebar.undo_bar
     assert bar.isVisible() and bar.label.text() == "Deleted “Gone”"
@@ -247,12 +245,12 @@ def test_undo_restores_a_deleted_chat(start: Start) -> None:
 def test_a_chat_deleted_during_a_reply_can_be_restored(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     one = app.conductor.chat.id
-    app.window.menus["delete"].trigger()
+    app.run("delete")
     app.until(lambda: not app.conductor.busy)
     assert rows(app) == []
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
@@ -262,28 +260,28 @@ def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start,
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
-    app.window.menus["focus_list"].trigger()
+    app.run("focus_list")
     select(app, second)
     qtbot.keyClick(listed, Qt.Key.Key_Down)
     app.until(lambda: app.conductor.chat.id == first)  # passing by opens it after a moment
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     app.until(lambda: app.conductor.chat.id == second)
-    app.window.menus["rename"].trigger()
+    app.run("rename")
     app.until(lambda: bool(listed.findChildren(QLineEdit)))
     (editor,) = listed.findChildren(QLineEdit)
     qtbot.keyClicks(editor, "Better")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     app.until(lambda: rows(app) == ["[Today]", "Better", "First"])
     assert app.window.windowTitle() == "Better"
-    app.window.menus["focus_list"].trigger()
+    app.run("focus_list")
     select(app, first)
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert rows(app) == ["[Today]", "Better"]
-    app.window.menus["undo_delete"].trigger()
-    app.window.menus["next_chat"].trigger()
+    app.run("undo_delete")
+    app.run("next_chat")
     app.until(lambda: app.conductor.chat.id == first)
-    app.window.menus["previous_chat"].trigger()
+    app.run("previous_chat")
     app.until(lambda: app.conductor.chat.id == second)
 
 
@@ -328,9 +326,9 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
             app.until(lambda: not listed.findChildren(QLineEdit))
 
 
-def test_folders_and_presets_added_while_the_list_is_read_stay(start: Start) -> None:
+def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Start) -> None:
     """They disappeared until the next launch, and copies of a chat in such a folder were created outside it."""
-    app = start(loaded=False)
+    app = begin(loaded=False)
     library, loaded = app.conductor.library, []
     library.loaded.connect(loaded.append)
     library.load()
@@ -377,10 +375,10 @@ def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> Non
 def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
-    app.window.menus["regenerate"].trigger()  # the needle is now in a version that is not shown
+    app.run("regenerate")  # the needle is now in a version that is not shown
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Two")
-    app.window.menus["search"].trigger()
+    app.run("search")
     side = app.window.sidebar
     qtbot.keyClicks(side.search, "NEEDLE")
     app.until(lambda: len(side.results.hits()) == 1)
@@ -397,14 +395,14 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
 # Odd text
 
 
-def test_nul_surrogates_and_a_pasted_megabyte_are_sent_and_saved(start: Start) -> None:
-    app = start(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
+def test_nul_surrogates_and_a_pasted_megabyte_are_sent_and_saved(begin: Start) -> None:
+    app = begin(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
     assert app.conductor.send("a\0b \ud800 " + "word " * 200_000)
     app.until(lambda: not app.conductor.busy)
     sent = app.engine.requests[0].messages[0].content
     assert sent.startswith("a\N{REPLACEMENT CHARACTER}b") and sent.encode() and len(sent) > 999_000
     found: list[str] = []
-    app.slipstream.store.read(lambda store: store.load(app.conductor.chat.id).turns[0].reply.answer, found.append)
+    app.services.store.read(lambda store: store.load(app.conductor.chat.id).turns[0].reply.answer, found.append)
     app.until(lambda: bool(found))
     assert found == ["odd \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} reply"]
 
@@ -418,14 +416,14 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
     draw_sidebar(app, 333)
     app.window.top_bar.sidebar.click()
     assert not app.window.sidebar.isVisible() and not app.window.menus["sidebar"].isChecked()
-    app.window.menus["sidebar"].trigger()
+    app.run("sidebar")
     assert app.window.sidebar.isVisible()
     app.until(lambda: app.window.sidebar.width() == 333)
     app.window.resize(520, 700)
     app.until(lambda: not app.window.sidebar.isVisible())
     app.window.resize(1200, 700)
     app.until(lambda: app.window.sidebar.width() == 333)
-    app.window.close()
+    app.quit()
     again = start()
     app.until(lambda: again.window.sidebar.width() == 333)
 
@@ -433,7 +431,7 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
 def test_every_control_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
     app = start()
     chat_with(app, "One")
-    app.window.menus["delete"].trigger()
+    app.run("delete")
     app.window.dialogs.show_chat_settings()
     for place in (app.window.sidebar, app.window.dialogs.find(ChatSettingsDialog), app.window.top_bar):
         for widget in place.findChildren(QWidget):
@@ -458,15 +456,15 @@ def test_search_results_with_the_same_title_show_their_date(start: Start) -> Non
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_undo_opens_the_deleted_chat_that_was_open(start: Start, elsewhere: bool) -> None:
-    app = start()
+def test_undo_opens_the_deleted_chat_that_was_open(begin: Start, elsewhere: bool) -> None:
+    app = begin()
     other, one = chat_with(app, "Other"), chat_with(app, "One")
-    app.window.menus["delete"].trigger()
+    app.run("delete")
     assert app.conductor.chat.empty
     if elsewhere:
         app.conductor.open_chat(other)
         app.until(lambda: app.conductor.chat.id == other)
-    app.window.menus["undo_delete"].trigger()
+    app.run("undo_delete")
     if elsewhere:
         assert app.conductor.chat.id == other
     else:

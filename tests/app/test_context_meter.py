@@ -105,7 +105,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
     """The count was dropped if the end of its job arrived in a later batch, and a message waited for it forever."""
     app = start(counting(answer("Four words in it.")))
     app.ask("One two")
-    submit = app.slipstream.engine.submit
+    submit = app.services.engine.submit
 
     def submit_unbatched(request: Request, receive: Receive) -> Run:
         def one_by_one(deliveries: list[Delivery]) -> None:
@@ -114,7 +114,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
 
         return submit(request, one_by_one)
 
-    monkeypatch.setattr(app.slipstream.engine, "submit", submit_unbatched)
+    monkeypatch.setattr(app.services.engine, "submit", submit_unbatched)
     app.type("x " * 130)
     app.until(lambda: "doesn't fit" in shown(app))
     assert not app.window.composer.button.isEnabled()
@@ -124,7 +124,7 @@ def test_a_reply_that_filled_the_context_is_not_continued(start: Start) -> None:
     app = start(counting([commit("Half", 20), done(reason="length", tokens=20)]))
     app.ask("One two")
     assert "context full" in app.reply.stats.facts.text()
-    assert not app.reply.buttons.resume.isVisible() and not app.window.menus["resume"].isEnabled()
+    assert not app.reply.buttons.resume.isVisible() and not app.can("resume")
 
 
 def test_a_refused_continuation_leaves_the_reply_as_it_was(start: Start) -> None:
@@ -208,7 +208,7 @@ def test_a_full_context_is_reported() -> None:  # the bar above the composer say
 def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
     for size in (12, 15, 24):
         app = start()
-        app.window.preferences.text_size = size
+        app.services.preferences.text_size = size
         app.ask("HHHH")
         (prompt,) = app.questions
         bubble = prompt.blocks.parentWidget()
@@ -219,7 +219,7 @@ def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
         inked = [y for y in range(2, image.height() - 2) if any(image.pixel(x, y) != ground for x in column)]
         above, below = inked[0], image.height() - 1 - inked[-1]
         assert abs(above - below) <= 3, (size, above, below)
-        app.window.preferences.reset_text_size()
+        app.services.preferences.reset_text_size()
 
 
 def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_path: Path, qtbot: QtBot) -> None:

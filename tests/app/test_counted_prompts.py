@@ -53,10 +53,10 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
     slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path))
     slipstream.start()
-    qtbot.waitUntil(lambda: slipstream.conductor.loader.progress is None, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: slipstream.services.conductor.loader.progress is None, timeout=PATIENCE_MS)
     yield slipstream
     slipstream.window.close()
-    assert slipstream.client.wait(PATIENCE_MS / 1000)
+    assert slipstream.services.client.wait(PATIENCE_MS / 1000)
     slipstream.window.deleteLater()
 
 

@@ -13,7 +13,7 @@ def test_an_unsent_message_is_restored_after_a_restart(start: Start, tmp_path: P
     app.ask("One")
     app.type('Not sent,\nyet: "ü" 中')
     app.conductor.edit(app.conductor.chat.turns[0])
-    app.window.close()
+    app.quit()
     again = start(data=tmp_path)
     again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
 
@@ -57,7 +57,7 @@ def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> 
 def test_text_typed_while_the_last_chat_opens_stays(start: Start, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.ask("One")
-    app.window.close()
+    app.quit()
     again = start(data=tmp_path, loaded=False)
     again.type("In a hurry")
     again.load()

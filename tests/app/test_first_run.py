@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRect, QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from app.application import last_pair
 from app.session.model_list import survey
 from app.session.recommendation import MIN_SPEED, max_speed, recommend
+from app.session.services import last_pair
 from app.text.language import unbroken
 from app.views.models.pair_card import facts_of
 from app.views.models.picker_dialog import PickerDialog
@@ -109,7 +109,7 @@ def test_the_start_page_keeps_its_layout_when_the_pair_is_loaded(start: Start, o
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
     app.window.resize(*size)
-    app.slipstream.start()
+    app.start()
     welcome = app.window.transcript.welcome
     app.until(lambda: welcome.progress.isVisible() and welcome.subtitle.text() == "Reading the weights…")
 
@@ -153,8 +153,8 @@ def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_m
     app.window.transcript.welcome.recommended.button.click()
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None and dialog.isVisible()
-    app.until(lambda: app.window.picker.current is not None)
-    current = app.window.picker.current
+    app.until(lambda: app.services.picker.current is not None)
+    current = app.services.picker.current
     assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"
 
 
@@ -198,7 +198,7 @@ def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) 
 def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: None, text_size: int) -> None:
     """At the end, the page went back to the top."""
     app = start()
-    app.window.preferences.text_size = text_size
+    app.services.preferences.text_size = text_size
     app.window.resize(700, 500)
     transcript = app.window.transcript
     bar = transcript.verticalScrollBar()
@@ -220,7 +220,7 @@ def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: 
 @pytest.mark.parametrize("text_size", [15, 30])
 def test_the_examples_come_before_the_recommendation(start: Start, on_a_mac: None, text_size: int) -> None:
     app = start()
-    app.window.preferences.text_size = text_size
+    app.services.preferences.text_size = text_size
     app.window.resize(700, 500)
     welcome = app.window.transcript.welcome
     app.until(lambda: welcome.recommended.isVisible() and welcome.recommended.y() > 0)
@@ -240,7 +240,7 @@ def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None
 def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
     engine = ScriptedEngine(load_error=refuse("Can't find the folder /models/target."))
     app = start(engine, loaded=False)
-    app.slipstream.start()
+    app.start()
     app.until(lambda: app.conductor.loader.progress is None)
     app.until(lambda: app.notices == ["Can't find the folder /models/target."])
     texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
@@ -254,16 +254,16 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     assert app.notices == []
 
 
-def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(start: Start, tmp_path: Path) -> None:
+def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(begin: Start, tmp_path: Path) -> None:
     """With an external disk unplugged, the demo pair replaced it without a word."""
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     chosen = LoadPair(tmp_path / "unplugged" / "target", tmp_path / "unplugged" / "drafter")
     settings.setValue("target", str(chosen.target))
     settings.setValue("drafter", str(chosen.drafter))
     settings.sync()
-    app = start(ScriptedEngine(load_error=refuse("Can't find the folder.")))
+    app = begin(ScriptedEngine(load_error=refuse("Can't find the folder.")))
     assert app.notices == ["Can't find the folder."] and app.conductor.loader.pair is None
-    app.window._save_state()
+    app.services.save_state()
     settings.sync()
     assert last_pair(settings) == chosen
     settings.setValue("target", "")

@@ -73,8 +73,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     (divider,) = app.window.transcript.findChildren(DividerView)
     assert divider.label.text() == "The model no longer sees messages above this line."
     chat = app.conductor.chat.id
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    app.quit()
     again = start(RollingEngine(answer("Five.")), data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert [item.kind for item in again.window.transcript.column.items] == kinds
@@ -102,7 +101,7 @@ def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
     app = start(RollingEngine(*LONG, answer("We counted words.")))
     app.conductor.use(LoadPair(Path("target")))
     app.until(lambda: not app.conductor.loader.running)
-    app.window.preferences.chat_titles = False
+    app.services.preferences.chat_titles = False
     fill(app)
     app.window.foot.full.summarize.click()
     app.until(lambda: app.conductor.chat.empty)
@@ -118,14 +117,14 @@ def test_a_summary_can_be_canceled(start: Start) -> None:
     app = start(RollingEngine(*LONG, [commit("We"), gate, done()], answer("Again.")))
     app.conductor.use(LoadPair(Path("target")))
     app.until(lambda: not app.conductor.loader.running)
-    app.window.preferences.chat_titles = False
+    app.services.preferences.chat_titles = False
     fill(app)
     chat, bar = app.conductor.chat, app.window.foot.full
     bar.summarize.click()
     assert bar.label.text() == "Summarizing the chat…" and not bar.roll.isVisible()
     app.until(lambda: len(app.engine.requests) == 4)
     bar.cancel.click()
-    app.until(lambda: app.engine.closed_early == 1 and not app.slipstream.engine.busy)
+    app.until(lambda: app.engine.closed_early == 1 and not app.services.engine.busy)
     assert app.conductor.chat is chat and bar.roll.isVisible() and app.window.composer.text == ""
 
 

@@ -25,7 +25,7 @@ ALL_PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start(loaded=False)
-    app.window.menus["guide"].trigger()
+    app.run("guide")
     dialog = app.window.dialogs.find(HelpDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "User Guide"
     assert "How do I chat?" in dialog.text.toPlainText()
@@ -40,7 +40,7 @@ def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, mo
     dialog._follow(QUrl("../../etc/passwd.md"))
     assert opened == ["https://example.org/x.md"] and dialog.page == "kernels"
     before = dialog.text.toPlainText()
-    app.window.preferences.appearance = "dark"
+    app.services.preferences.appearance = "dark"
     assert dialog.text.toPlainText() == before
 
 
@@ -61,7 +61,7 @@ def test_the_list_has_the_pages_for_users() -> None:
 
 def test_help_is_searched(start: Start) -> None:
     app = start(loaded=False)
-    app.window.menus["guide"].trigger()
+    app.run("guide")
     dialog = app.window.dialogs.find(HelpDialog)
     listed = lambda: [dialog.list.item(row).text() for row in range(dialog.list.count()) if not dialog.list.item(row).isHidden()]  # noqa: E731
     everything = listed()
@@ -79,7 +79,7 @@ def test_help_is_searched(start: Start) -> None:
 
 def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:
     app = start(loaded=False)
-    app.window.menus["shortcuts"].trigger()
+    app.run("shortcuts")
     dialog = app.window.dialogs.find(HelpDialog)
     shown = dialog.text.toPlainText().replace("\u200b", "")
     for action in (app.window.menus["new_chat"], app.window.menus["stop"], app.window.menus["guide"]):
@@ -131,10 +131,10 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     crash.write_text("Fatal Python error in /home/someone/y\n")
     os.utime(crash, (0, datetime(2026, 11, 20, 9, 30).timestamp()))
     app = start(loaded=False)
-    app.window.menus["report"].trigger()
+    app.run("report")
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
-    version = app.window.updates.release.version
+    version = app.services.updates.release.version
     expected = f"Slipstream {version}\n\nmlx_engine.__main__ ~/x\n\nLast crash: 2026-11-20 09:30\nFatal Python error in ~/y"
     assert dialog.text.toPlainText() == expected and dialog.text.isReadOnly()
     dialog.copy.click()
@@ -149,9 +149,9 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     assert "Can't save the report" in dialog.status.text()
 
 
-def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.window.report.child.command", lambda module: ("/nowhere/python", []))
-    app = start(loaded=False)
+    app = begin(loaded=False)
     app.window.dialogs.show_report()
     app.until(lambda: "The checks failed" in app.window.dialogs.find(ReportDialog).text.toPlainText())
     app.window.dialogs.find(ReportDialog).accept()
@@ -163,8 +163,8 @@ def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(start:
     assert process.state() == process.ProcessState.NotRunning
 
 
-def test_the_report_runs_the_checks_of_this_installation(start: Start) -> None:
-    app = start(loaded=False)
+def test_the_report_runs_the_checks_of_this_installation(begin: Start) -> None:
+    app = begin(loaded=False)
     app.window.dialogs.show_report()
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
@@ -172,8 +172,8 @@ def test_the_report_runs_the_checks_of_this_installation(start: Start) -> None:
     assert report("", "", "") == "Slipstream development build"
 
 
-def test_the_privacy_pane_leads_to_the_page_about_privacy(start: Start) -> None:
-    app = start(loaded=False)
+def test_the_privacy_pane_leads_to_the_page_about_privacy(begin: Start) -> None:
+    app = begin(loaded=False)
     app.window.dialogs.show_settings("privacy")
     settings = app.window.dialogs.find(SettingsDialog)
     next(one for one in settings.parts["privacy"].findChildren(QPushButton) if one.text() == "Learn More").click()

@@ -259,5 +259,5 @@ def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path
             app.until(lambda: app.conductor.chat.title == "Chat 59")
             listed = app.window.sidebar.list
             assert listed.viewport().rect().contains(listed.visualRect(listed.currentIndex()))
-            app.window.menus["undo_delete"].trigger()
+            app.run("undo_delete")
         assert len(library.entries) == 1

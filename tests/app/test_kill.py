@@ -132,7 +132,7 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
     assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
     app.until(view.buttons.resume.isVisible)
     assert view.buttons.compare.isVisible()
-    app.window.menus["compare"].trigger()
+    app.run("compare")
     app.until(lambda: not app.conductor.busy)
     assert [request.messages[-1].content for request in app.engine.requests] == ["Tell me everything"] * 2
 

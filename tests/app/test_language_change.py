@@ -33,9 +33,9 @@ def _english_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def restart(app: Running, start: Start, tmp_path: Path) -> Running:
     """Quit and start again in the language that the settings ask for, as two processes would."""
-    app.window.preferences.restart_requested.emit()
+    app.services.preferences.restart_requested.emit()
     assert app.slipstream.restarting and not app.window.isVisible()
-    app.until(lambda: app.slipstream.client.wait(0) and app.slipstream.store.wait(0))
+    app.until(lambda: app.services.client.wait(0) and app.services.store.wait(0))
     language.start(tmp_path / "settings.ini")
     language.translate_qt()
     return start(data=tmp_path)
@@ -45,13 +45,13 @@ def test_a_language_takes_effect_at_the_next_start(start: Start, tmp_path: Path)
     app = start(data=tmp_path)
     app.ask("Hello")
     app.type("A draft")
-    app.window.preferences.language = "de"
+    app.services.preferences.language = "de"
     assert app.reply.buttons.regenerate.text() == "Regenerate" and tr("Close") == "Close"
     again = restart(app, start, tmp_path)
     again.until(lambda: not again.conductor.chat.empty)
     assert again.reply.buttons.regenerate.text() == "Neu erzeugen" and again.window.composer.text == "A draft"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
-    again.window.preferences.language = "en"
+    again.services.preferences.language = "en"
     back = restart(again, start, tmp_path)
     back.until(lambda: not back.conductor.chat.empty)
     assert back.reply.buttons.regenerate.text() == "Regenerate"
@@ -96,8 +96,8 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Restarting(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.conductor.loader.loaded.connect(lambda: self.conductor.send("Go"))
-        self.conductor.reply_job.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
+        self.services.conductor.loader.loaded.connect(lambda: self.services.conductor.send("Go"))
+        self.services.conductor.reply_job.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
 
 class Starter(QProcess):
     def startDetached(*command):
@@ -136,7 +136,7 @@ def test_a_restart_does_not_cut_off_a_reply(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.conductor.send("Tell me")
     app.until(lambda: app.conductor.busy)
-    app.window.preferences.restart_requested.emit()
+    app.services.preferences.restart_requested.emit()
     assert app.window.isVisible() and not app.slipstream.restarting
     assert any("A reply is being generated" in notice for notice in app.notices)
     app.conductor.stop()

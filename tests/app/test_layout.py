@@ -50,12 +50,12 @@ def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> N
 @pytest.mark.parametrize("appearance", ["light", "dark"])
 def test_placeholders_are_legible(start: Start, appearance: Appearance) -> None:
     app = start()
-    app.slipstream.theme.set_appearance(appearance)
+    app.theme.set_appearance(appearance)
     app.window.show()
     for field in (app.window.sidebar.search, app.window.composer.field):
         field.ensurePolished()
         color = field.palette().color(QPalette.ColorRole.PlaceholderText)
-        assert color.alpha() == 255 and contrast(color.name(), app.slipstream.theme.colors.raised) >= 4.5
+        assert color.alpha() == 255 and contrast(color.name(), app.theme.colors.raised) >= 4.5
 
 
 def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:

@@ -116,7 +116,7 @@ def test_chats_and_presets_are_found(start: Start, qtbot: QtBot, tmp_path: Path)
 @pytest.mark.parametrize("height", [500, 900])
 def test_the_palette_is_as_high_as_its_rows(start: Start, percent: int, height: int) -> None:
     app = start()
-    app.slipstream.theme.set_text_size(DEFAULT_TEXT_SIZE * percent // 100)
+    app.theme.set_text_size(DEFAULT_TEXT_SIZE * percent // 100)
     app.window.resize(1000, height)
     app.until(lambda: app.window.height() == height)
     palette = open_palette(app)

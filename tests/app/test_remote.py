@@ -89,16 +89,16 @@ def test_a_servers_names_are_shown_in_one_short_line(start: Start) -> None:
         assert json.loads(replay.seen[-1][3])["model"] == model
 
 
-def test_a_failed_connection_leaves_the_pair_loaded(start: Start) -> None:
-    app = start()
+def test_a_failed_connection_leaves_the_pair_loaded(begin: Start) -> None:
+    app = begin()
     with connected(app, {MODELS: recorded("vllm_dflash/v1_models_nokey")}):
         assert app.notices[-1].endswith("Enter the correct key for this connection. Demo pair is still loaded.")
         app.ask("Hello")
     assert len(app.engine.requests) == 1
 
 
-def test_a_failed_load_leaves_the_server_in_use(start: Start) -> None:
-    app = start()
+def test_a_failed_load_leaves_the_server_in_use(begin: Start) -> None:
+    app = begin()
     with connected(app, VLLM) as replay:
         app.engine.load_error = ValueError("broken")
         app.conductor.use()
@@ -115,7 +115,7 @@ class TestCapabilities:
         bar = app.window.top_bar
         with connected(app, VLLM):
             assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
-            assert app.window.menus["dflash"].isChecked() and not app.window.menus["dflash"].isEnabled()
+            assert app.window.menus["dflash"].isChecked() and not app.can("dflash")
             assert "the connection has no address for plain replies" in bar.dflash.toolTip()
             app.ask("Hello")
             assert not bar.compare.isEnabled()
@@ -262,7 +262,7 @@ class TestPrivateChats:
         monkeypatch.setattr("app.session.pair_session.PairLoader.has_demo", False)
         app = start()
         app.ask("Local first")
-        titles = app.window._titles
+        titles = app.services.titles
         assert titles._waiting
         with connected(app, VLLM) as replay:
             titles._start()
@@ -362,7 +362,7 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
     with connected(app, MLX_LM | {CHAT: replace(whole, body=whole.body[:2500])}):
         app.ask("Hello")
         kept = app.conductor.chat.turns[-1].reply.answer
-        assert kept and not app.window.menus["resume"].isEnabled()
+        assert kept and not app.can("resume")
         assert app.reply.buttons is not None and not app.reply.buttons.resume.isEnabled()
         assert app.reply.buttons.resume.toolTip() == "This server can't continue a reply."
         app.conductor.resume(app.conductor.chat.turns[-1])
@@ -370,5 +370,5 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
         assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
         assert app.conductor.chat.turns[-1].reply.answer == kept
     app.conductor.use()
-    app.until(lambda: app.window.menus["resume"].isEnabled())
+    app.until(lambda: app.can("resume"))
     assert app.reply.buttons.resume.isEnabled() and not app.reply.buttons.resume.toolTip()

@@ -19,7 +19,6 @@ from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
-from tests.app.test_window import shown_text
 from tests.benchmarks.recorded_engine import TEXT
 
 Start = Callable[..., Running]
@@ -98,9 +97,9 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus["stop"]
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     app.send("New?")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     new = app.conductor.chat.id
     assert composer.button.accessibleName() == "Stop" and stop.isEnabled() and not bar.isVisible()
     app.conductor.open_chat(old)
@@ -119,16 +118,16 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     assert composer.button.accessibleName() == "Stop" and app.conductor.busy
     gate.set()
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
+    assert app.answer == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
 
 
 def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     app.send("New?")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     new = app.conductor.chat.id
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
@@ -155,7 +154,7 @@ def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Ev
     """Start the app with models that load until the gate is opened, and send a message."""
     gate = engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
-    app.slipstream.start()
+    app.start()
     app.send("Too soon")
     assert app.window.composer.text == "Too soon" and not engine.requests
     assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
@@ -209,5 +208,5 @@ def test_the_send_button_grows_with_the_text(start: Start) -> None:
     app = start()
     button = app.window.composer.button
     side = button.width()
-    app.window.preferences.text_size = 2 * DEFAULT_TEXT_SIZE
+    app.services.preferences.text_size = 2 * DEFAULT_TEXT_SIZE
     app.until(lambda: button.width() == button.height() == 2 * side)

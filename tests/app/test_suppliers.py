@@ -16,14 +16,14 @@ def by_character(found: Suppliers) -> list[str]:
 
 
 @given(st.lists(runs, max_size=5), st.integers(0, 60), st.integers(0, 60))
-def test_every_character_keeps_its_supplier(pieces, start, end) -> None:  # type: ignore[no-untyped-def]
+def test_every_character_keeps_its_supplier(pieces, begin, end) -> None:  # type: ignore[no-untyped-def]
     found, expected = Suppliers(), []
     for piece in pieces:
         found.add(sum(size for _, size in piece), piece)
         expected += [source for source, size in piece for _ in range(size)]
     assert by_character(found) == expected and len(found) == len(expected)
-    cut = [supplier for first, last, supplier in found.between(start, end) for _ in range(last - first)]
-    assert cut == expected[start:end]
+    cut = [supplier for first, last, supplier in found.between(begin, end) for _ in range(last - first)]
+    assert cut == expected[begin:end]
     again = Suppliers.decode(found.encode())
     assert by_character(again) == expected and again.encode() == found.encode()
 

@@ -11,7 +11,6 @@ from app.application import FileOpening
 from app.storage.database import FILE
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with, rows, texts
-from tests.app.test_window import shown_text
 
 Start = Callable[..., Running]
 
@@ -22,15 +21,14 @@ def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path
     app = start(data=tmp_path / "data")
     app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
     app.ask("Hi")
-    assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
+    assert app.answer == "Fine." and rows(app) == ["[Today]", "Hi"]
 
 
 def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     first = start(data=tmp_path / "data")
     first.ask("Earlier")
-    first.window.close()
-    first.until(lambda: not first.slipstream.store._thread.is_alive())
+    first.quit()
     before = (tmp_path / "data" / FILE).read_bytes()
     app = start(data=tmp_path / "data", data_writable=False, temporary=True)
     app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
@@ -46,19 +44,19 @@ def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start,
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     limits: list[int] = []
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
+    app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.until(lambda: bool(limits))
     app.ask("word " * 20_000)
     app.until(lambda: any("Can't save your chats: the disk is full." in notice for notice in app.notices))
     assert app.window.foot.notices.property("look") == "error"
     app.ask("And another " + "word " * 20_000)
-    assert shown_text(app) == "Fine."
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
+    assert app.answer == "Fine."
+    app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.ask("Short")
     app.until(lambda: any("being saved again" in notice for notice in app.notices))
     assert not any("Can't save" in notice for notice in app.notices)
     found: list[int] = []
-    app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
+    app.services.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
     app.until(lambda: found == [3])
 
 
@@ -72,7 +70,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     limits: list[int] = []
 
     def limit_pages(count: int) -> None:
-        app.slipstream.store.read(lambda store: store._db.execute(f"PRAGMA max_page_count = {count}").fetchone()[0], limits.append)
+        app.services.store.read(lambda store: store._db.execute(f"PRAGMA max_page_count = {count}").fetchone()[0], limits.append)
 
     bar, first = app.window.foot.unsaved, chat_with(app, "Saved")
     limit_pages(1)
@@ -124,19 +122,19 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     folder = library.add_folder("Work")
     saved = chat_with(app, "word " * 20_000)
     library.move(saved, folder.id)
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
-    app.window.menus["duplicate"].trigger()
+    app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
+    app.run("duplicate")
     app.until(lambda: app.conductor.chat.id != saved)
     copy = app.conductor.chat.id
     app.until(app.window.foot.unsaved.isVisible)
     assert library.entries[copy].title.endswith(" copy") and library.unsaved == {copy}
-    app.window.menus["duplicate"].trigger()  # of a chat that is only in memory
+    app.run("duplicate")  # of a chat that is only in memory
     app.until(lambda: len(library.unsaved) == 2 and app.conductor.chat.id != copy)
     assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
-    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
+    app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.until(lambda: not library.unsaved)
     stored: list[int] = []
-    app.slipstream.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], stored.extend)
+    app.services.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], stored.extend)
     app.until(lambda: bool(stored))
     assert stored == [1, 1, 1]
 

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
-from tests.app.tools_in_chat import PRODUCT, ask_for_call, calling, choose, with_tools
+from tests.app.tools_in_chat import PRODUCT, ask_for_card, calling, choose, with_tools
 
 Start = Callable[..., Running]
 WAITS = "The message will be sent when the reply has ended."
@@ -27,7 +27,7 @@ def last_prompts(app: Running) -> list[str]:
 @pytest.mark.parametrize("number", range(4))
 def test_a_message_waits_behind_an_approval_card(start: Start, qtbot: QtBot, number: int) -> None:
     app, _ = with_tools(start, [calling(PRODUCT), answer("It is 1,888,264."), answer("Twice is more.")], calculator="1888264")
-    card, bar = ask_for_call(app), app.window.foot.waiting
+    card, bar = ask_for_card(app), app.window.foot.waiting
     press_return(app, qtbot, "And twice that?")
     assert bar.isVisible() and bar.label.text() == f"{WAITS} A tool call needs your approval."
     assert app.notices == [] and app.window.composer.text == "And twice that?"
@@ -80,9 +80,9 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(start: Start, 
         app.window.foot.waiting.button.click()
     elif way == "Stop":
         app.until(lambda: bool(app.engine.requests))
-        app.window.menus["stop"].trigger()
+        app.run("stop")
     elif way == "New Chat":
-        app.window.menus["new_chat"].trigger()
+        app.run("new_chat")
         assert app.window.composer.text == ""
     elif way == "edit":
         app.type("Two or three")

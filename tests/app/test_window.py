@@ -22,11 +22,6 @@ Start = Callable[..., Running]
 CODE = "Here:\n\n```python\nprint(1)\n```\n\nDone."
 
 
-def shown_text(app: Running) -> str:
-    views = [entry.view for entry in app.reply.blocks.entries]
-    return "".join(view.text if isinstance(view, CodeView) else view.toPlainText() for view in views)
-
-
 def prompt_text(app: Running) -> str:
     """What the bubble of the first message holds, drawn or not."""
     (prompt,) = app.questions
@@ -50,7 +45,7 @@ def test_models_load_at_launch_with_visible_progress(start: Start) -> None:
     engine = ScriptedEngine()
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
-    app.slipstream.start()
+    app.start()
     welcome = app.window.transcript.welcome
     app.until(lambda: welcome.subtitle.text() == "Reading the weights…")
     assert welcome.progress.isVisible() and welcome.progress.value() == 250
@@ -76,12 +71,12 @@ def test_a_reply_streams_in_and_ends_with_its_statistics(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("Half a ", 3), a_round(), gate, commit("reply.", 2), done()]]))
     app.send("Go")
-    app.until(lambda: "Half a" in shown_text(app))
+    app.until(lambda: "Half a" in app.answer)
     assert app.window.composer.text == ""
     app.until(lambda: app.reply.stats.chip.text() == "DFlash · 6.0 tokens/round · 33% accepted")  # its news may come a beat later
     gate.set()
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "Half a reply."
+    assert app.answer == "Half a reply."
     assert app.reply.stats.facts.text() == "512 tok/s · first token after 38 ms · 13 tokens"
     assert "Seed: 7" in app.reply.stats.chip.toolTip()
 
@@ -147,25 +142,25 @@ def test_a_very_long_prompt_is_folded_but_complete(start: Start) -> None:
 def test_stop_ends_a_reply_and_keeps_its_text(start: Start, qtbot: QtBot, how: str) -> None:
     app = start(ScriptedEngine([[commit("Once upon"), threading.Event()]]))
     app.send("A story")
-    app.until(lambda: "Once upon" in shown_text(app))
+    app.until(lambda: "Once upon" in app.answer)
     if how == "button":
         assert app.window.composer.button.accessibleName() == "Stop"
         app.window.composer.button.click()
     else:
-        app.window.menus["stop"].trigger()
+        app.run("stop")
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "Once upon"
+    assert app.answer == "Once upon"
     assert app.reply.stats.facts.text().endswith("stopped")
     app.ask("Another")
-    assert shown_text(app) == "Fine."
+    assert app.answer == "Fine."
 
 
 def test_closing_during_a_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
     app.send("A story")
-    app.until(lambda: "Once" in shown_text(app))
+    app.until(lambda: "Once" in app.answer)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
-        app.window.close()
+        app.quit()
     assert not app.window.isVisible()
     assert app.engine.unloaded and app.engine.closed_early == 1
 
@@ -173,9 +168,9 @@ def test_closing_during_a_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None
 def test_quitting_during_a_reply_is_recorded_as_an_interruption(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("A story")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     (turn,) = app.conductor.chat.turns
-    app.window.menus["quit"].trigger()
+    app.run("quit")
     app.until(lambda: not app.conductor.busy)
     assert (turn.reply.answer, turn.reply.reason) == ("Half", "interrupted")
 
@@ -186,14 +181,14 @@ def test_on_a_mac_a_reply_goes_on_while_the_window_is_closed(start: Start, qtbot
     window = app.window
     window.quits_when_closed = False
     app.send("A story")
-    app.until(lambda: "Half" in shown_text(app))
+    app.until(lambda: "Half" in app.answer)
     window.menus["close_window"].trigger()
     assert not window.isVisible() and app.conductor.busy
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert app.conductor.chat.turns[0].reply.reason == "eos"
     QApplication.instance().applicationStateChanged.emit(Qt.ApplicationState.ApplicationActive)
-    assert window.isVisible() and shown_text(app) == "Half whole"
+    assert window.isVisible() and app.answer == "Half whole"
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         window.menus["quit"].trigger()
 
@@ -202,7 +197,7 @@ def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) 
     engine = ScriptedEngine()
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
-    app.slipstream.start()
+    app.start()
     app.until(lambda: app.window.transcript.welcome.subtitle.text() == "Reading the weights…")
     app.window.close()
     assert not app.window.isVisible()
@@ -215,9 +210,9 @@ def test_a_reply_continues_after_new_chat(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("Once"), gate, commit(" upon a time")]]))
     app.send("A story")
-    app.until(lambda: "Once" in shown_text(app))
+    app.until(lambda: "Once" in app.answer)
     story = app.conductor.chat
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     assert reply_views(app.window.transcript) == []
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
@@ -255,7 +250,7 @@ def test_a_failed_load_is_reported_and_the_demo_can_be_used(start: Start, senten
     assert app.notices == []
     app.window.composer.button.click()
     app.until(lambda: not app.conductor.busy)
-    assert shown_text(app) == "Fine."
+    assert app.answer == "Fine."
 
 
 def test_a_prompt_longer_than_the_context_is_reported_and_can_be_edited(start: Start) -> None:
@@ -276,12 +271,12 @@ def test_a_prompt_longer_than_the_context_is_reported_and_can_be_edited(start: S
 def test_a_failed_reply_can_be_regenerated(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), Failed("error", "The memory ran out.")]]))
     app.ask("Go")
-    assert "Half" in shown_text(app)
+    assert "Half" in app.answer
     assert app.reply.error.label.text() == "The memory ran out."
     press(app, "Try Again")
     app.until(lambda: not app.conductor.busy)
     assert len(reply_views(app.window.transcript)) == 1
-    assert shown_text(app) == "Fine."
+    assert app.answer == "Fine."
 
 
 def test_an_engine_bug_is_reported_and_the_chat_continues(start: Start) -> None:
@@ -290,7 +285,7 @@ def test_an_engine_bug_is_reported_and_the_chat_continues(start: Start) -> None:
     sentence = app.reply.error.label.text()
     assert sentence.startswith("Something went wrong in Slipstream") and "slipstream.log" in sentence and "boom" not in sentence
     app.ask("Again")
-    assert shown_text(app) == "Fine."
+    assert app.answer == "Fine."
 
 
 def test_a_startup_problem_is_reported_once(start: Start) -> None:
@@ -338,7 +333,7 @@ def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> N
     assert any("no drafter was given" in notice for notice in app.notices)
     app.ask("Hi")
     assert app.engine.requests[0].mode == "plain"
-    assert not app.window.menus["compare"].isEnabled()
+    assert not app.can("compare")
 
 
 def test_thinking_is_available_only_if_the_model_supports_it(start: Start) -> None:
@@ -362,7 +357,7 @@ def test_code_and_replies_can_be_copied(start: Start) -> None:
     (code,) = app.reply.blocks.findChildren(CodeView)
     code.copy.click()
     assert QGuiApplication.clipboard().text() == "print(1)"
-    app.window.menus["copy_reply"].trigger()
+    app.run("copy_reply")
     assert QGuiApplication.clipboard().text() == CODE
 
 
@@ -410,13 +405,13 @@ def test_a_long_chat_scrolls_by_keyboard(start: Start, qtbot: QtBot) -> None:
 def test_changing_the_appearance_recolors_the_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")
-    light = app.slipstream.theme.colors
+    light = app.theme.colors
     for appearance in ("dark", "light"):
-        app.slipstream.theme.set_appearance(appearance)
-        assert shown_text(app) == "Here:print(1)Done."
+        app.theme.set_appearance(appearance)
+        assert app.answer == "Here:print(1)Done."
         ground = app.window.palette().window().color().name()
-        assert ground == app.slipstream.theme.colors.window
-    assert app.slipstream.theme.colors == light
+        assert ground == app.theme.colors.window
+    assert app.theme.colors == light
 
 
 @pytest.mark.parametrize("width", [480, 1600])
@@ -469,8 +464,8 @@ def test_every_control_has_a_name_for_a_screen_reader(start: Start) -> None:
 def test_the_switch_and_the_appearance_are_saved(start: Start) -> None:
     app = start()
     app.window.top_bar.dflash.click()
-    app.window.preferences.appearance = "dark"
-    app.window.close()
+    app.services.preferences.appearance = "dark"
+    app.quit()
     again = start()
     assert not again.window.top_bar.dflash.isChecked()
-    assert again.slipstream.theme.dark
+    assert again.theme.dark

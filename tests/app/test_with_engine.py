@@ -43,13 +43,13 @@ def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: 
         slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path))
         started.append(slipstream)
         slipstream.start()
-        qtbot.waitUntil(lambda: slipstream.conductor.loader.progress is None, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: slipstream.services.conductor.loader.progress is None, timeout=PATIENCE_MS)
         return slipstream
 
     yield start
     for slipstream in started:
         slipstream.window.close()
-        assert slipstream.client.wait(PATIENCE_MS / 1000)
+        assert slipstream.services.client.wait(PATIENCE_MS / 1000)
         slipstream.window.deleteLater()
 
 
@@ -80,7 +80,7 @@ def test_a_drafter_that_does_not_fit_is_reported(begin: Begin, pair: tuple[Path,
     slipstream = begin()
     (notice,) = slipstream.window.foot.notices.texts()
     assert "drafter" in notice and "Something went wrong" not in notice
-    assert slipstream.conductor.loader.pair is None
+    assert slipstream.services.conductor.loader.pair is None
 
 
 def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
@@ -88,15 +88,15 @@ def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Pa
     whole = weights.read_bytes()
     weights.write_bytes(whole[:1000])
     slipstream = begin()
-    assert slipstream.conductor.loader.pair is None
+    assert slipstream.services.conductor.loader.pair is None
     weights.write_bytes(whole)
-    slipstream.conductor.use(LoadPair(*pair))
-    qtbot.waitUntil(lambda: slipstream.conductor.loader.pair is not None, timeout=PATIENCE_MS)
+    slipstream.services.conductor.use(LoadPair(*pair))
+    qtbot.waitUntil(lambda: slipstream.services.conductor.loader.pair is not None, timeout=PATIENCE_MS)
 
 
 def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
-    conductor = slipstream.conductor
+    conductor = slipstream.services.conductor
     assert conductor.loader.pair is not None, slipstream.window.foot.notices.texts()
     conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
@@ -123,7 +123,7 @@ def test_a_model_without_a_chat_template_offers_another_one(begin: Begin, pair: 
 
 def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
-    conductor = slipstream.conductor
+    conductor = slipstream.services.conductor
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     conductor.compare()
@@ -160,12 +160,12 @@ def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_tim
     monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: ("a-secret-key", False))
     slipstream = begin_with_demo()
     window, question = slipstream.window, "What is 7 times 8?"
-    window.preferences.server_port = 0
-    window.server.set_on(True)
-    qtbot.waitUntil(lambda: bool(window.server.url), timeout=PATIENCE_MS)
+    window.services.preferences.server_port = 0
+    window.services.server.set_on(True)
+    qtbot.waitUntil(lambda: bool(window.services.server.url), timeout=PATIENCE_MS)
     body = {"messages": [{"role": "user", "content": question}], "temperature": 0, "max_tokens": 800}
     with (
-        httpx2.Client(base_url=window.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client,
+        httpx2.Client(base_url=window.services.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client,
         client.stream(
             "POST",
             "/v1/chat/completions",
@@ -177,19 +177,19 @@ def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_tim
         next(lines)
         window.composer.field.setPlainText(question)
         window.composer.button.click()
-        qtbot.waitUntil(lambda: not slipstream.conductor.busy, timeout=PATIENCE_MS)
-        assert window.server.programs == 1, "the program's reply is still being generated"
-    with httpx2.Client(base_url=window.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client:
+        qtbot.waitUntil(lambda: not slipstream.services.conductor.busy, timeout=PATIENCE_MS)
+        assert window.services.server.programs == 1, "the program's reply is still being generated"
+    with httpx2.Client(base_url=window.services.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client:
         answered = client.post("/v1/chat/completions", json=body, headers={"authorization": "Bearer a-secret-key"}).json()
-    reply = slipstream.conductor.chat.turns[-1].reply
+    reply = slipstream.services.conductor.chat.turns[-1].reply
     assert answered["choices"][0]["message"]["content"] == reply.answer != ""
     assert answered["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, "the chat has read the same prompt"
-    window.server.close(PATIENCE_MS / 1000)
+    window.services.server.close(PATIENCE_MS / 1000)
 
 
 def test_the_demo_pair_uses_the_calculator_once_it_is_allowed(begin_with_demo: Begin, qtbot: QtBot) -> None:
     slipstream = begin_with_demo()
-    conductor, transcript = slipstream.conductor, slipstream.window.transcript
+    conductor, transcript = slipstream.services.conductor, slipstream.window.transcript
     transcript.welcome.calculation.click()
     qtbot.waitUntil(lambda: conductor.reply_job.waiting, timeout=PATIENCE_MS)
     (card,) = reply_views(transcript)[-1].steps[0].cards

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 from PySide6.QtCore import QTimer
 
 from app.views.transcript.call_card import CallCard
 from mlx_engine.contract.requests import ToolCall
+from mlx_engine.mcp.approvals import Decision
 from mlx_engine.mcp.tool import Tool, ToolResult
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, commit, done
 
+App = TypeVar("App", bound=Session)
 CALCULATOR = Tool("Calculator", "calculator", description="Calculate an arithmetic expression.")
 READ = Tool("Files", "read_file", description="Read a file.")
 PRODUCT = ToolCall("call_1", "calculator", '{"expression": "4817 × 392"}')
@@ -45,7 +48,7 @@ class ScriptedTools:
         return partial(self.canceled.append, tool.name)
 
 
-def with_tools(start: Callable[..., Running], replies: Sequence[Script], **results: str) -> tuple[Running, ScriptedTools]:
+def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: str) -> tuple[App, ScriptedTools]:
     """Start the app with two tools and their results."""
     app = start(ScriptedEngine(replies, replace(PAIR, can_call_tools=True)))
     tools = ScriptedTools({name: ToolResult(text) for name, text in results.items()})
@@ -54,14 +57,25 @@ def with_tools(start: Callable[..., Running], replies: Sequence[Script], **resul
     return app, tools
 
 
+def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
+    """Send, and wait until a call waits for the user."""
+    app.send(text)
+    app.until(lambda: app.conductor.reply_job.waiting)
+
+
+def decide(app: Session, decision: Decision, call_id: str = "") -> None:
+    """Decide on a call, or on the first one that waits."""
+    waiting = [record.call.id for record in app.conductor.chat.turns[-1].reply.calls if record.state == "waiting"]
+    app.conductor.reply_job.decide(call_id or waiting[0], decision)
+
+
 def cards(app: Running) -> list[CallCard]:
     return [card for step in app.reply.steps for card in step.cards]
 
 
-def ask_for_call(app: Running, text: str = "What is 4817 × 392?") -> CallCard:
+def ask_for_card(app: Running, text: str = "What is 4817 × 392?") -> CallCard:
     """Send, and return the card of the first call that waits for the user."""
-    app.send(text)
-    app.until(lambda: app.conductor.reply_job.waiting)
+    ask_for_call(app, text)
     return next(card for card in cards(app) if card.record.state == "waiting")
 
 

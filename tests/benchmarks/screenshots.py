@@ -77,14 +77,14 @@ def _take(out: Path) -> int:
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder)))
-        window, conductor = slipstream.window, slipstream.conductor
+        window, conductor = slipstream.window, slipstream.services.conductor
         slipstream.theme.set_appearance("light")
         window.resize(960, 720)
         slipstream.start()
         until(lambda: conductor.loader.progress is None)
         if conductor.loader.pair is None:
             print("\n".join(window.foot.notices.texts()), file=sys.stderr)
-            slipstream.client.wait(20)
+            slipstream.services.client.wait(20)
             return 1
         growing: list[QPixmap] = []
 
@@ -137,7 +137,7 @@ def _take(out: Path) -> int:
         conductor.reply_job.interrupt()
         until(lambda: not conductor.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
-            form = ConnectionForm(slipstream.theme, slipstream.picker.connections, None, window)
+            form = ConnectionForm(slipstream.theme, slipstream.services.picker.connections, None, window)
             form.name.setText("Lab")
             form.url.setText(server.url)
             form.show()
@@ -149,7 +149,7 @@ def _take(out: Path) -> int:
             save(form, "connection.png")
             form.close()
         window.close()
-        slipstream.client.wait(20)
+        slipstream.services.client.wait(20)
     return 0 if growing else 1
 
 

@@ -107,8 +107,8 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         slipstream.start()
         heart = Heartbeat()
         try:
-            _until(lambda: slipstream.conductor.loader.progress is None)
-            if slipstream.conductor.loader.pair is None:
+            _until(lambda: slipstream.services.conductor.loader.progress is None)
+            if slipstream.services.conductor.loader.pair is None:
                 raise UserError("not_loaded", "The models could not be loaded; `slipstream doctor` says more.")
             _until(lambda: False, WARM_S if seconds > 5 else 0.2)
             open_ms = _open(slipstream, history)
@@ -118,7 +118,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
             raise SystemExit(str(error)) from None
         finally:
             slipstream.window.close()
-            slipstream.client.wait(20)
+            slipstream.services.client.wait(20)
     gaps = sorted(heart.gaps)
     rates = [one.decode_tok_s for one in streamed.stats if one.decode_tok_s]
     return Report(
@@ -165,7 +165,7 @@ def _open(slipstream: Slipstream, messages: int) -> float:
 
 def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float, tokens: int | None) -> _Streamed:
     """Stream one reply of that many tokens, or several until the time is over."""
-    conductor = slipstream.conductor
+    conductor = slipstream.services.conductor
     done = _Streamed([])
     _note_memory(done.memory)
     middle = QTimer()

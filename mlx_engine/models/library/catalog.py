@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +152,7 @@ def custom_catalog_file() -> Path:
 
 
 def load_catalog() -> Catalog:
-    shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
-    entries = [entry for raw in shipped["pairs"] if (entry := parse_entry(raw, custom=False)).drafters or not raw["drafters"]]
+    entries = list(_shipped_entries())
     problems: list[EngineText] = []
     file = str(custom_catalog_file())
     try:
@@ -169,6 +169,13 @@ def load_catalog() -> Catalog:
             template = "Entry {number} in “{file}” is ignored: {reason}"
             problems.append(EngineText.of("catalog_entry_ignored", template, number=number, file=file, reason=error.text))
     return Catalog(tuple(entries), tuple(problems))
+
+
+@cache
+def _shipped_entries() -> tuple[CatalogEntry, ...]:
+    shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
+    parsed = ((parse_entry(raw, custom=False), raw) for raw in shipped["pairs"])
+    return tuple(entry for entry, raw in parsed if entry.drafters or not raw["drafters"])
 
 
 def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:

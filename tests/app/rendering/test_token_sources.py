@@ -96,7 +96,7 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
     app = start(ScriptedEngine([reply(("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four"))]))
     app.ask("Count")
     assert underlined(app) == [] and not app.window.foot.legend.isVisible()
-    app.window.menus["token_sources"].trigger()
+    app.run("token_sources")
     styles = STYLES.DashUnderline, STYLES.SingleUnderline, STYLES.DotLine, STYLES.DashUnderline
     assert underlined(app) == list(zip(("One ", "two th", "ree ", "four"), styles, strict=True))
     legend = app.window.foot.legend
@@ -110,7 +110,7 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
         block = legend.document().firstBlock()
         starts = [block.layout().lineAt(number).textStart() for number in range(1, block.layout().lineCount())]
         assert all(block.text()[start - 1] == " " for start in starts), "lines break between entries only"
-    app.window.menus["token_sources"].trigger()
+    app.run("token_sources")
     assert underlined(app) == [] and not legend.isVisible()
 
 
@@ -119,7 +119,7 @@ def test_code_tables_and_selections_are_underlined_too(start: Start) -> None:
     at = text.index("one"), text.index("dd")
     pieces = ("drafter", text[: at[0]]), ("target", text[at[0] : at[1]]), ("lookup", text[at[1] :])
     app = start(ScriptedEngine([reply(*pieces)]))
-    app.window.preferences.token_sources = True
+    app.services.preferences.token_sources = True
     app.ask("Go")
     code = app.reply.blocks.part_view(1)
     assert [one.cursor.selectedText() for one in code._lines.extraSelections()] == ["code ", "one"]
@@ -129,7 +129,7 @@ def test_code_tables_and_selections_are_underlined_too(start: Start) -> None:
     ]  # fmt: skip
     app.window.transcript.selectAll()
     assert len(underlined(app)) == 2, "an underline and the selection"
-    app.window.preferences.token_sources = False
+    app.services.preferences.token_sources = False
 
 
 def test_a_stored_reply_is_underlined_when_it_is_opened_again(start: Start, tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -138,22 +138,22 @@ def test_a_stored_reply_is_underlined_when_it_is_opened_again(start: Start, tmp_
     ]  # fmt: skip
     app = start(ScriptedEngine([script]), data=tmp_path)
     app.ask("Hi")
-    app.window.close()
-    app.until(lambda: app.slipstream.store.wait(0.05))
+    app.quit()
+    app.until(lambda: app.services.store.wait(0.05))
     again = start(data=tmp_path)
     again.until(lambda: bool(reply_views(again.window.transcript)))
-    again.window.preferences.token_sources = True
+    again.services.preferences.token_sources = True
     assert [text for text, _ in underlined(again)] == ["An answer", "."]
     assert again.reply.thinking.header.text().startswith("▸  Thought for ")
-    again.window.preferences.token_sources = False
+    again.services.preferences.token_sources = False
 
 
 def test_a_reply_without_known_sources_is_not_underlined(start: Start) -> None:
     app = start(ScriptedEngine([[Commit("Who knows", "answer", (1,), ("target",)), done()]]))
-    app.window.preferences.token_sources = True
+    app.services.preferences.token_sources = True
     app.ask("Hi")
     assert underlined(app) == []
-    app.window.preferences.token_sources = False
+    app.services.preferences.token_sources = False
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_a_reply_without_known_sources_is_not_underlined(start: Start) -> None:
 )
 def test_strange_text_is_underlined_without_errors(start: Start, text: str) -> None:
     app = start(ScriptedEngine([reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(52)))]))
-    app.window.preferences.token_sources = True
+    app.services.preferences.token_sources = True
     app.ask("Go")
     app.until(lambda: app.reply.complete)
     app.window.grab()
-    app.window.preferences.token_sources = False
+    app.services.preferences.token_sources = False

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from app.application import last_pair
 from app.session.compare_run import DrafterComparison
 from app.session.engine_adapter import Delivery
+from app.session.services import last_pair
 from app.storage import wording
 from app.storage.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
 from app.storage.reply import Reply
@@ -86,10 +86,10 @@ def cells(dialog: CompareDialog) -> list[list[str]]:
 
 
 def test_all_drafters_give_one_table_with_the_fastest_marked(
-    start: Start, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, first, second = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
     assert dialog.table is not None and dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
@@ -118,9 +118,9 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     assert app.conductor.loader.loaded_from == LoadPair(target, second)
 
 
-def test_the_two_columns_return_for_a_comparison_of_modes(start: Start, places: Places) -> None:
+def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: Places) -> None:
     target, first, _ = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
     dialog.all_drafters.click()
@@ -129,9 +129,9 @@ def test_the_two_columns_return_for_a_comparison_of_modes(start: Start, places: 
     assert dialog.table is None and dialog.figures.isVisible() and dialog.headline.text() == "DFlash is 3.9× as fast"
 
 
-def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(start: Start, places: Places) -> None:
+def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: Start, places: Places) -> None:
     target, first, second = places
-    app = start()
+    app = begin()
     pair = LoadPair(target, first)
     loaded(app, pair)
     dialog = compared(app)
@@ -150,10 +150,10 @@ def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(start: S
     assert dialog.use_button.isHidden(), "a server is in use"
 
 
-def test_another_drafter_of_the_demo_target_can_be_used(start: Start, places: Places) -> None:
+def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, places: Places) -> None:
     target, drafter = demo_pair()
     add_custom_pair(CustomPair(str(target), str(places[1])))
-    app = start()
+    app = begin()
     dialog = compared(app)
     assert dialog.comparison.outcome.fastest.folder == drafter and dialog.use_button.isHidden(), "it is in use"
     dialog.comparison.outcome = DraftersCompared(dialog.comparison.outcome.results[:3])
@@ -163,13 +163,13 @@ def test_another_drafter_of_the_demo_target_can_be_used(start: Start, places: Pl
     assert app.engine.loaded[-1] == (target, places[1])
 
 
-def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Places) -> None:
+def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, places: Places) -> None:
     """The loaded drafter comes first, wherever its row is."""
-    app = start()
+    app = begin()
     target, *drafters = places
     here = LoadPair(target, drafters[1])
     comparison = DrafterComparison((GenerationRequest(),), ("Hi",), 1, PAIR, here, tuple(drafters))
-    table = DrafterTable(app.window.theme, ["", ""])
+    table = DrafterTable(app.theme, ["", ""])
     for at, (proposer, folder) in enumerate(
         (("plain", None), ("lookup", None), ("drafter", drafters[1]), ("drafter", drafters[0]))
     ):
@@ -180,10 +180,10 @@ def test_each_reply_appears_in_the_row_of_its_drafter(start: Start, places: Plac
     assert [row.name.text() for row in table.rows[2:]] == ["Kind 3", "Kind 2"]
 
 
-def test_drafters_are_not_searched_once_the_window_is_closed(start: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafters_are_not_searched_once_the_window_is_closed(begin: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[Path] = []
     monkeypatch.setattr("app.session.pair_session.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
-    app = start()
+    app = begin()
     for _ in range(3):
         app.window.dialogs.show_compare()
         app.until(lambda: bool(searched))
@@ -197,9 +197,9 @@ def test_drafters_are_not_searched_once_the_window_is_closed(start: Start, place
     app.until(lambda: len(searched) == 2)
 
 
-def test_the_drafters_follow_the_model_folder(start: Start, places: Places) -> None:
+def test_the_drafters_follow_the_model_folder(begin: Start, places: Places) -> None:
     target, first, second = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first))
     dialog_with_drafters(app)
     root, new = Cache().root, Cache().root.with_name("moved")
@@ -207,17 +207,17 @@ def test_the_drafters_follow_the_model_folder(start: Start, places: Places) -> N
     assert app.conductor.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
 
 
-def test_one_drafter_offers_no_choice(start: Start) -> None:
-    app = start()
+def test_one_drafter_offers_no_choice(begin: Start) -> None:
+    app = begin()
     app.window.dialogs.show_compare()
     dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: len(app.conductor.loader.drafters) == 1)
     assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
 
 
-def test_a_failed_comparison_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
+def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
     target, first, second = places
-    app = start(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
+    app = begin(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
     assert dialog.error.label.text() == "The memory ran out." and dialog.headline.text() == "Comparison failed"
@@ -239,8 +239,8 @@ def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog
     return dialog
 
 
-def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(start: Start, places: Places) -> None:
-    app = start()
+def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
+    app = begin()
     dialog = stopped_at_the_second_drafter(app, places)
     dialog.close()
     app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
@@ -252,14 +252,14 @@ def test_the_window_can_close_while_another_drafter_is_loaded(start: Start, plac
     app = start()
     stopped_at_the_second_drafter(app, places)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
-        app.window.close()
+        app.quit()
     assert app.engine.unloaded and app.engine.loaded[-1][1] == places[2]
 
 
-def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places: Places) -> None:
+def test_auto_is_chosen_first_and_names_the_fastest_drafter(begin: Start, places: Places) -> None:
     target, _, second = places
     measured(target, second, 80.0)
-    app = start()
+    app = begin()
     opened(app)
     one = look_at(app, f"disk:{target}")
     box = card(app).drafters
@@ -269,19 +269,19 @@ def test_auto_is_chosen_first_and_names_the_fastest_drafter(start: Start, places
         "DFlash by lab · B-DFlash",
     ]
     assert (box.currentIndex(), one.auto, one.shown.folders) == (0, True, (target, second))
-    app.window.picker.use()
+    app.services.picker.use()
     app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
     assert app.conductor.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
 
 
-def test_the_pair_that_auto_loaded_cannot_be_deleted(start: Start, places: Places) -> None:
+def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, places: Places) -> None:
     """Whether the row shows Auto or the drafter itself, and also once the other drafter is gone."""
     target, first, second = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, second, auto=True))
     opened(app)
     look_at(app, f"disk:{target}")
-    picker, box = app.window.picker, card(app).drafters
+    picker, box = app.services.picker, card(app).drafters
     box.activated.emit(2)
     assert picker.current.shown.folders == (target, second) and picker.deletable == ()
     box.activated.emit(1)
@@ -294,33 +294,33 @@ def test_the_pair_that_auto_loaded_cannot_be_deleted(start: Start, places: Place
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["folders", "repos"])
-def test_auto_shows_what_the_engine_loads(start: Start, places: Places, tmp_path: Path, own: bool) -> None:
+def test_auto_shows_what_the_engine_loads(begin: Start, places: Places, tmp_path: Path, own: bool) -> None:
     """The user's own pairs come first."""
     target, first, second = places
     if own:
         second = tmp_path / "own"
         shutil.copytree(first, second)
     add_custom_pair(CustomPair(str(target), str(second)) if own else CustomPair("lab/Small", "lab/B-DFlash"))
-    app = start()
+    app = begin()
     opened(app)
     assert look_at(app, f"disk:{target}").shown.folders == (target, second) == (target, auto_drafters(target)[0])
     assert card(app).drafters.count() == 3 + own
     measured(target, first, 80.0)
-    app.window.picker.refresh()
-    app.until(lambda: app.window.picker.current.shown.folders == (target, first))
+    app.services.picker.refresh()
+    app.until(lambda: app.services.picker.current.shown.folders == (target, first))
     assert auto_drafters(target)[0] == first
 
 
-def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places: Places) -> None:
+def test_a_chosen_drafter_stays_until_auto_is_chosen_again(begin: Start, places: Places) -> None:
     target, first, second = places
     measured(target, second, 80.0)
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, f"disk:{target}")
     box = card(app).drafters
     box.activated.emit(1)
     assert box.currentIndex() == 1 and state(app) == "ready"
-    app.window.picker.use()
+    app.services.picker.use()
     app.until(lambda: state(app) == "loaded")
     assert app.conductor.loader.loaded_from == LoadPair(target, first)
     box.activated.emit(0)
@@ -330,28 +330,28 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(start: Start, places:
 
 
 @pytest.mark.parametrize("why_plain", [None, EngineText("", "no drafter is loaded")])
-def test_a_drafter_that_auto_skips_is_named_once(start: Start, why_plain: EngineText | None) -> None:
+def test_a_drafter_that_auto_skips_is_named_once(begin: Start, why_plain: EngineText | None) -> None:
     why = EngineText("", "The drafter X isn't used: It is damaged.")
-    app = start(ScriptedEngine(pair=replace(PAIR, why_plain=why_plain, why_not_fastest=why)))
+    app = begin(ScriptedEngine(pair=replace(PAIR, why_plain=why_plain, why_not_fastest=why)))
     assert app.notices == ["The drafter X isn't used: It is damaged."]
 
 
-def test_auto_is_kept_for_the_next_start(start: Start, places: Places, tmp_path: Path) -> None:
+def test_auto_is_kept_for_the_next_start(begin: Start, places: Places, tmp_path: Path) -> None:
     target, first, _ = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first, auto=True))
-    app.window._save_state()
-    settings: QSettings = app.window._settings
+    app.services.save_state()
+    settings: QSettings = app.services.settings
     assert last_pair(settings) == LoadPair(target, first, auto=True)
     loaded(app, LoadPair())
-    app.window._save_state()
+    app.services.save_state()
     assert last_pair(settings) == LoadPair()
 
 
-def test_a_reply_says_which_drafter_it_used(start: Start) -> None:
+def test_a_reply_says_which_drafter_it_used(begin: Start) -> None:
     pair = replace(PAIR, drafter_kind="DSpark")
     drafted = replace(stats(), drafter="lab/D", drafter_kind="DSpark")
-    app = start(ScriptedEngine(pair=pair))
+    app = begin(ScriptedEngine(pair=pair))
     app.ask("Hi")
     assert app.conductor.chat.turns[-1].reply.drafter_kind == "DSpark"
     assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
@@ -375,7 +375,7 @@ def recorded(*results: DrafterResult, **outcome: Any) -> DraftersRecord:
     return DraftersRecord.of(DraftersCompared(results, **outcome), PAIR, prompts, requests, 1)
 
 
-def test_the_outcome_names_what_is_unusual(start: Start) -> None:
+def test_the_outcome_names_what_is_unusual(begin: Start) -> None:
     broken = DrafterResult("drafter", drafter="lab/X", folder=Path("x"), problem=EngineText("", "It is damaged."))
     headline, text = verdict_on_drafters(recorded(PLAIN, SLOWER, broken))
     assert headline == "Plain decoding is the fastest here"
@@ -406,9 +406,9 @@ def test_a_record_shows_the_replies_that_differ_most() -> None:
     assert verdict_on_drafters(record)[1].endswith("Prompts left out: 1. Too long.")
 
 
-def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(start: Start, places: Places, tmp_path: Path) -> None:
+def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start, places: Places, tmp_path: Path) -> None:
     target, first, second = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
     shown = cells(dialog), dialog.headline.text(), dialog.verdict.text()
@@ -438,9 +438,9 @@ def test_an_unreadable_record_is_left_out(damage: dict[str, Any]) -> None:
     assert read_comparison(record.to_json() | damage) is None
 
 
-def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: Places) -> None:
+def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: Places) -> None:
     target, first, second = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, first))
     app.ask("One?")
     dialog = dialog_with_drafters(app)
@@ -467,10 +467,10 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(start: Start, places: P
     assert not dialog.run_button.isEnabled(), "nothing to compare"
 
 
-def test_the_prompt_is_that_of_the_replies_below(start: Start, places: Places) -> None:
+def test_the_prompt_is_that_of_the_replies_below(begin: Start, places: Places) -> None:
     """The last prompt stayed above replies to another one."""
     target, *drafters = places
-    app = start()
+    app = begin()
     loaded(app, LoadPair(target, drafters[0]))
     dialog = dialog_with_drafters(app)
     requests = tuple(GenerationRequest((Message("user", text),)) for text in ("One?", "Two?"))

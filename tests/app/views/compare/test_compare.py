@@ -26,7 +26,6 @@ from app.views.compare.comparison_card import HEIGHT, WIDTH, card
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
-from tests.app.test_window import shown_text
 
 Start = Callable[..., Running]
 
@@ -52,10 +51,10 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     app.ask("And on")
 
 
-def test_a_comparison_can_be_exact(start: Start) -> None:
-    app = start()
+def test_a_comparison_can_be_exact(begin: Start) -> None:
+    app = begin()
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: not app.conductor.busy)
     dialog.exact.click()
@@ -64,32 +63,32 @@ def test_a_comparison_can_be_exact(start: Start) -> None:
     assert [request.exact for request in app.engine.requests] == [False, False, False, True, True]
 
 
-def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+def test_closing_the_dialog_stops_the_comparison(begin: Start) -> None:
+    app = begin(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.conductor.busy)
     app.ask("And on")
-    assert shown_text(app) == "Fine."
+    assert app.answer == "Fine."
 
 
 def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
-        app.window.close()
+        app.quit()
     assert app.window.dialogs.find(CompareDialog) is None
     assert app.engine.unloaded
 
 
-def test_a_failed_comparison_shows_the_error(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
+def test_a_failed_comparison_shows_the_error(begin: Start) -> None:
+    app = begin(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: not app.conductor.busy)
     assert app.window.dialogs.find(CompareDialog).error.label.text() == "The memory ran out."
     assert app.window.dialogs.find(CompareDialog).record is None
@@ -99,7 +98,7 @@ def test_a_failed_comparison_shows_the_error(start: Start) -> None:
 def compared(app: Running) -> CompareDialog:
     """Ask a question and compare it."""
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: not app.conductor.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)
@@ -118,22 +117,21 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
     assert app.window.dialogs.find(CompareDialog).record.before == 2
 
 
-def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
+def test_comparing_during_a_reply_says_why_it_is_not_possible(begin: Start) -> None:
+    app = begin(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
     app.ask("One")
-    first = reply_views(app.window.transcript)[0]
     app.send("Two")
-    first.buttons.compare.click()
+    app.conductor.compare_turn(app.conductor.chat.turns[0])
     assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)
 
 
-def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(start: Start) -> None:
-    app = start()
+def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(begin: Start) -> None:
+    app = begin()
     app.ask("Before")
     app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
-    app.window.menus["compare_prompt"].trigger()
+    app.run("compare_prompt")
     dialog = app.window.dialogs.find(CompareDialog)
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
@@ -144,9 +142,9 @@ def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(
     assert len(app.conductor.chat.turns) == 1, "the chat is unchanged"
 
 
-def test_repeats_alternate_and_show_medians_with_ranges(start: Start) -> None:
+def test_repeats_alternate_and_show_medians_with_ranges(begin: Start) -> None:
     rates = iter((100.0, 400.0, 500.0, 130.0, 110.0, 450.0))  # in the order of the runs
-    app = start(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
+    app = begin(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
     dialog = compared_with(app, repeats=3)
     assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
     assert dialog.record.repeats == 3
@@ -165,12 +163,12 @@ def compared_with(app: Running, repeats: int) -> CompareDialog:
     return app.window.dialogs.find(CompareDialog)
 
 
-def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qtbot: QtBot) -> None:
-    app = start()
+def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qtbot: QtBot) -> None:
+    app = begin()
     dialog = compared(app)
     dialog.close()
     app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
-    app.window.menus["compare_prompt"].trigger()
+    app.run("compare_prompt")
     dialog = app.window.dialogs.find(CompareDialog)
     dialog.history_button.click()
     history = dialog.history
@@ -186,8 +184,8 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start, qt
     app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
 
 
-def test_a_comparison_in_the_history_shows_its_date_and_prompt(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     dialog = compared(app)
     dialog.history_button.click()
     history = dialog.history
@@ -211,8 +209,8 @@ def test_a_comparison_in_the_history_shows_its_date_and_prompt(start: Start, mon
             assert spoken.startswith(f"3.9× · {verdict}, 11/23/26, {prompt[:20]}")
 
 
-def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_results_and_image_are_saved_or_the_error_is_shown(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     dialog = compared(app)
     asked = {"json": tmp_path / "figures", "png": tmp_path / "picture"}
     monkeypatch.setattr(
@@ -235,7 +233,7 @@ def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_pat
 def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
@@ -243,9 +241,9 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app.until(lambda: not app.conductor.busy)
 
 
-def test_text_of_a_table_can_be_selected(start: Start) -> None:
+def test_text_of_a_table_can_be_selected(begin: Start) -> None:
     table = "| a | b |\n|---|---|\n| cell | 2 |"
-    app = start(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
+    app = begin(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
     dialog = compared(app)
     (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableChunk))
     chunk.selectAll()
@@ -257,13 +255,13 @@ def test_text_of_a_table_can_be_selected(start: Start) -> None:
 @pytest.mark.parametrize(
     "prompt", ["a\0b \ud83d <b>x</b> '; DROP TABLE comparison; --", "\u202e\u05e9 e\u0301 " * 30, "x" * 1_000_000]
 )
-def test_any_prompt_is_compared_stored_and_drawn(start: Start, prompt: str) -> None:
-    app = start()
+def test_any_prompt_is_compared_stored_and_drawn(begin: Start, prompt: str) -> None:
+    app = begin()
     app.conductor.compare_prompt(prompt)
     app.until(lambda: not app.conductor.busy)
     dialog = app.window.dialogs.find(CompareDialog)
     assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
-    assert not card(app.slipstream.theme, dialog.record).isNull()
+    assert not card(app.theme, dialog.record).isNull()
     app.conductor.comparisons.read()
     app.until(lambda: [one.prompt for one in app.conductor.comparisons.records] == [clean(prompt).strip()])
 
@@ -320,9 +318,9 @@ def test_invalid_records_are_read_as_none(data: object) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["identical", "tie", "different"])
-def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
+def test_the_image_fits_the_longest_texts(begin: Start, verdict: str) -> None:
     """The margin stays empty."""
-    app = start()
+    app = begin()
     long = replace(
         compared(app).record,
         pair="A pair with a very long name " * 8,
@@ -334,18 +332,18 @@ def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
         ratio=0.01,
         repeats=9,
     )
-    image = card(app.slipstream.theme, long)
+    image = card(app.theme, long)
     ground = image.pixel(WIDTH - 5, 5)
     edge = [image.pixel(x, y) for x in range(WIDTH - 40, WIDTH, 4) for y in range(0, HEIGHT, 3)]
     edge += [image.pixel(x, HEIGHT - 10) for x in range(60, WIDTH, 5)]
     assert set(edge) == {ground}
 
 
-def test_the_result_is_above_the_replies_and_explains_itself(start: Start) -> None:
+def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> None:
     """Short replies leave room at the end of the window, not in the middle."""
-    app = start()
+    app = begin()
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: not app.conductor.busy and dialog.figures.height() > 0)
     shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides["plain"])
@@ -354,8 +352,8 @@ def test_the_result_is_above_the_replies_and_explains_itself(start: Start) -> No
     assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.exact.text()
 
 
-def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(start: Start) -> None:
-    app = start()
+def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(begin: Start) -> None:
+    app = begin()
     app.window.dialogs.show_compare()
     dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: dialog.isVisible() and dialog.exact.height() > 0)

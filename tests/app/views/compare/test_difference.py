@@ -36,7 +36,7 @@ class PartingEngine(ScriptedEngine):
 
 def opened(app: Running) -> CompareDialog:
     app.ask("Hi")
-    app.window.top_bar.compare.click()
+    app.run("compare")
     app.until(lambda: not app.conductor.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)
@@ -70,11 +70,11 @@ def laid_out(side: CompareSide) -> bool:
     return side._content.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
 
 
-def test_the_first_difference_is_underlined_described_and_in_view(start: Start) -> None:
+def test_the_first_difference_is_underlined_described_and_in_view(begin: Start) -> None:
     ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
     texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
     engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
-    app = start(engine)
+    app = begin(engine)
     dialog = opened(app)
     assert "differ starting at token 15" in dialog.verdict.text()
     for mode, text, word in (("plain", ",", "nine,"), ("dflash", "ty,", "ninety,")):
@@ -91,8 +91,8 @@ def test_the_first_difference_is_underlined_described_and_in_view(start: Start) 
         assert in_view(side)
 
 
-def test_an_earlier_comparison_opens_at_its_difference(start: Start) -> None:
-    app = start()
+def test_an_earlier_comparison_opens_at_its_difference(begin: Start) -> None:
+    app = begin()
     dialog = opened(app)
     record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
     for _ in range(2):  # the second time it replaces itself
@@ -121,8 +121,8 @@ def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) 
     assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides.values())
 
 
-def test_a_reply_that_ends_early_says_so(start: Start) -> None:
-    dialog = opened(start())
+def test_a_reply_that_ends_early_says_so(begin: Start) -> None:
+    dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
     plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
     assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
@@ -141,8 +141,8 @@ def test_a_reply_that_ends_early_says_so(start: Start) -> None:
         ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
     ],
 )
-def test_no_words_are_quoted_if_only_spaces_differ(start: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
-    dialog = opened(start())
+def test_no_words_are_quoted_if_only_spaces_differ(begin: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
+    dialog = opened(begin())
     dialog.show_record(forged(dialog.record, plain, dflash))
     shown = [dialog.sides[mode].difference_button.text() for mode in ("plain", "dflash")]  # type: ignore[index]
     if quoted is None:
@@ -151,8 +151,8 @@ def test_no_words_are_quoted_if_only_spaces_differ(start: Start, plain: str, dfl
         assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
 
 
-def test_thinking_that_ends_early_is_shown_at_its_end(start: Start) -> None:
-    app = start()
+def test_thinking_that_ends_early_is_shown_at_its_end(begin: Start) -> None:
+    app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
     side = dialog.sides["plain"]
@@ -172,8 +172,8 @@ def test_thinking_that_ends_early_is_shown_at_its_end(start: Start) -> None:
     assert end_in_view()
 
 
-def test_thinking_with_a_difference_opens(start: Start) -> None:
-    dialog = opened(start())
+def test_thinking_with_a_difference_opens(begin: Start) -> None:
+    dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
     side = dialog.sides["plain"]
     assert side.thinking.is_open and [text for text, _ in marked(side)] == ["one,"]
@@ -190,8 +190,8 @@ def test_thinking_with_a_difference_opens(start: Start) -> None:
         ("One *two* three.", "One **two** three.", None),
     ],
 )
-def test_the_mark_works_in_every_kind_of_block(start: Start, plain: str, dflash: str, wanted: str | None) -> None:
-    app = start()
+def test_the_mark_works_in_every_kind_of_block(begin: Start, plain: str, dflash: str, wanted: str | None) -> None:
+    app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, plain, dflash))
     side = dialog.sides["plain"]

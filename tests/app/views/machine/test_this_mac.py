@@ -19,15 +19,15 @@ from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, rea
 
 
 def opened(running: Running) -> ThisMacDialog:
-    running.window.menus["this_mac"].trigger()
+    running.run("this_mac")
     page = running.window.dialogs.find(ThisMacDialog)
     assert page is not None
     return page
 
 
-def test_the_page_measures_once_and_again_on_request(start: Callable[..., Running]) -> None:
+def test_the_page_measures_once_and_again_on_request(begin: Callable[..., Running]) -> None:
     engine = ScriptedEngine()
-    running = start(engine)
+    running = begin(engine)
     page = opened(running)
     running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
     assert threading.get_ident() not in engine.threads
@@ -59,10 +59,10 @@ def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Ru
     assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
 
 
-def test_closing_the_page_stops_the_measurement(start: Callable[..., Running]) -> None:
+def test_closing_the_page_stops_the_measurement(begin: Callable[..., Running]) -> None:
     engine = ScriptedEngine()
     engine.measure_gate = threading.Event()
-    running = start(engine)
+    running = begin(engine)
     page = opened(running)
     running.until(lambda: bool(engine.measured))
     page.close()
@@ -70,28 +70,28 @@ def test_closing_the_page_stops_the_measurement(start: Callable[..., Running]) -
     assert running.conductor.roofline_job.found is None
 
 
-def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_shown_and_chatting_still_works(begin: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ScriptedEngine()
 
     def fail(cancel: threading.Event, again: bool) -> None:
         raise UserError("scripted", "No.")
 
     monkeypatch.setattr(engine, "roofline", fail)
-    running = start(engine)
+    running = begin(engine)
     page = opened(running)
     running.until(lambda: bool(running.conductor.roofline_job.error))
     assert page.error.label.text() == "No." and page.error.isVisible()
     running.ask("Hello?")
 
 
-def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(start: Callable[..., Running]) -> None:
-    running = start()
+def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(begin: Callable[..., Running]) -> None:
+    running = begin()
     running.conductor.roofline_job.found = None
     page = opened(running)
     running.until(lambda: not running.conductor.roofline_job.running)
     pictures = []
     for appearance in ("light", "dark"):
-        running.slipstream.theme.set_appearance(appearance)  # type: ignore[arg-type]
+        running.theme.set_appearance(appearance)  # type: ignore[arg-type]
         pictures.append(page.chart.grab().toImage())
     assert pictures[0] != pictures[1]
     running.conductor.roofline_job.forget()
@@ -108,14 +108,14 @@ def test_texts_of_figures() -> None:
     assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""
 
 
-def test_the_page_shows_the_kernels_and_tests_them_again(start: Callable[..., Running]) -> None:
+def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Running]) -> None:
     saving = (KernelSaving(256, -0.01, 0.002), KernelSaving(6144, 0.05, 0.002))
     trials = (
         KernelTrial("verify_attention", reason("5.0% less time per token in long contexts"), (6144,), saving),
         KernelTrial("block_verify", reason("not faster")),
     )
     engine = ScriptedEngine(pair=replace(PAIR, kernels=KernelsSelected(trials, (256, 6144), 2500, saved=True)))
-    running = start(engine)
+    running = begin(engine)
     page = opened(running)
     running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
     assert page.kernels.text().splitlines() == [

@@ -14,18 +14,18 @@ Start = Callable[..., Running]
 def opened(app: Running) -> None:
     """Open the picker and wait until its pairs are listed."""
     app.window.dialogs.show_models()
-    app.until(lambda: bool(app.window.picker.rows))
+    app.until(lambda: bool(app.services.picker.rows))
 
 
 def look_at(app: Running, id: str) -> Candidate:
-    picker = app.window.picker
+    picker = app.services.picker
     picker.select(id)
     assert picker.current is not None and picker.current.id == id
     return picker.current
 
 
 def state(app: Running) -> str:
-    picker = app.window.picker
+    picker = app.services.picker
     return picker.state(picker.current) if picker.current else ""
 
 

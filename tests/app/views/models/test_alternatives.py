@@ -14,9 +14,9 @@ from tests.app.views.models.picker_page import Start, card, look_at, opened
 from tests.hub.repos import whole_files
 
 
-def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
+def test_the_drafters_of_a_target_share_one_row(begin: Start) -> None:
     """Each shows its size and expected speedup. Another quantization keeps the chosen drafter."""
-    app = start()
+    app = begin()
     opened(app)
     one = look_at(app, "qwen3.8-27b")
     box, quantizations = card(app).drafters, card(app).variants
@@ -40,19 +40,19 @@ def test_the_drafters_of_a_target_share_one_row(start: Start) -> None:
     assert not box.isVisible() and not quantizations.isVisible()
 
 
-def test_the_kind_of_a_pair_on_disk_comes_from_its_files(start: Start) -> None:
-    app = start()
+def test_the_kind_of_a_pair_on_disk_comes_from_its_files(begin: Start) -> None:
+    app = begin()
     opened(app)
     look_at(app, "demo")
     assert card(app).facts.shown["Kind"] == "DFlash, block size 16, qwen3"
 
 
-def test_the_recommended_quantization_is_shown_first(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recommended_quantization_is_shown_first(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = replace(FACTS, device="Metal", bandwidth=400e9, working_set_bytes=int(48e9))
     monkeypatch.setattr(machine, "load_facts", lambda: facts)
-    app = start()
+    app = begin()
     opened(app)
-    first = app.window.picker.rows[0]
+    first = app.services.picker.rows[0]
     look_at(app, first.id)
     assert (first.name, first.shown.label, card(app).variants.currentText()) == ("Qwen3.8 27B", "8-bit", "8-bit")
     assert card(app).facts.shown["Why this pair"].startswith("Recommended for this computer.")
@@ -61,7 +61,7 @@ def test_the_recommended_quantization_is_shown_first(start: Start, monkeypatch: 
     assert "Recommended" not in card(app).facts.shown["Why this pair"]
 
 
-def test_a_head_in_the_targets_folder_is_one_of_its_drafters(start: Start) -> None:
+def test_a_head_in_the_targets_folder_is_one_of_its_drafters(begin: Start) -> None:
     """Its bytes are not counted as the target's, too."""
     folder = Cache().snapshot("owner/whole", "a" * 40)
     folder.mkdir(parents=True)
@@ -69,7 +69,7 @@ def test_a_head_in_the_targets_folder_is_one_of_its_drafters(start: Start) -> No
         (folder / name).write_bytes(data)
     entry = {"id": "whole-1b", "name": "Whole 1B", "targets": [{"repo": "owner/whole", "bits": 16}]}
     custom_catalog_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter", "kind": "DFlash"}}]))
-    app = start()
+    app = begin()
     opened(app)
     one = look_at(app, "whole-1b")
     box = card(app).drafters
@@ -82,8 +82,8 @@ def test_a_head_in_the_targets_folder_is_one_of_its_drafters(start: Start) -> No
     assert weights["Target weights"] == stored and "Drafter weights" in weights
 
 
-def test_the_head_of_an_original_model_is_on_offer(start: Start) -> None:
-    app = start()
+def test_the_head_of_an_original_model_is_on_offer(begin: Start) -> None:
+    app = begin()
     opened(app)
     one = look_at(app, "qwen3.5-9b")
     assert card(app).drafters.itemText(1).startswith("MTP by Qwen")

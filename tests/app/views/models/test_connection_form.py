@@ -36,7 +36,7 @@ def form_for(app: Running, saved: SavedConnection | None = None) -> ConnectionFo
     if saved is None:
         picker.server.trigger()
     else:
-        app.window.picker.connections.put(saved)
+        app.services.picker.connections.put(saved)
         look_at(app, f"connection:{saved.name}")
         picker.connection.edit.click()
     (form,) = [form for form in picker.findChildren(ConnectionForm) if form.isVisible()]
@@ -49,8 +49,8 @@ def claims(*widgets: object) -> list[str]:
     return [label.text() for label in labels if "keychain" in label.text() and not label.isHidden()]
 
 
-def test_an_address_without_a_scheme_is_completed_and_shown(start: Start) -> None:
-    app = start(loaded=False)
+def test_an_address_without_a_scheme_is_completed_and_shown(begin: Start) -> None:
+    app = begin(loaded=False)
     with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
         form = form_for(app)
         assert form.understood.text() == "Your messages are sent to this server."
@@ -60,18 +60,18 @@ def test_an_address_without_a_scheme_is_completed_and_shown(start: Start) -> Non
         app.until(form.test.isEnabled)
         assert form.verdict.text() == "The connection works."
         form.save.click()
-    assert app.window.picker.connections.saved[0].connection.url == f"{server.url}/v1"
+    assert app.services.picker.connections.saved[0].connection.url == f"{server.url}/v1"
 
 
-def test_an_address_that_is_no_address_is_not_completed(start: Start) -> None:
-    form = form_for(start(loaded=False))
+def test_an_address_that_is_no_address_is_not_completed(begin: Start) -> None:
+    form = form_for(begin(loaded=False))
     for text in ("ftp://host", "a b", "http://"):
         form.url.setText(text)
         assert form.understood.text() == "Your messages are sent to this server."
 
 
-def test_rare_fields_are_under_advanced(start: Start) -> None:
-    app = start(loaded=False)
+def test_rare_fields_are_under_advanced(begin: Start) -> None:
+    app = begin(loaded=False)
     form = form_for(app)
     rare = form.plain_url, form.headers, form.ca_file, form.timeout
     assert not any(field.isVisible() for field in rare) and form.url.isVisible() and form.focusWidget() is form.url
@@ -95,8 +95,8 @@ def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain:
     app = start(data=tmp_path)
     form = form_for(app)
     form.advanced.click()
-    server = ServerForm(app.window.theme, app.conductor.tools, None, app.window)
-    models = ModelSettings(app.window.theme, app.window.picker)
+    server = ServerForm(app.theme, app.conductor.tools, None, app.window)
+    models = ModelSettings(app.theme, app.services.picker)
     app.window.dialogs.show_server()
     local = app.window.dialogs.find(ServerDialog)
     found = claims(form, server, models, local)
@@ -105,7 +105,7 @@ def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain:
     form.url.setText("localhost:1")
     form.key.setText("sk-1")
     form.save.click()
-    connections = app.window.picker.connections
+    connections = app.services.picker.connections
     app.until(lambda: bool(connections.saved) and is_reference(connections.saved[0].connection.key))
     picker = app.window.dialogs.find(PickerDialog)
     assert picker is not None

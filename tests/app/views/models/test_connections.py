@@ -92,12 +92,12 @@ def notices(app: Running) -> str:
 
 
 def test_add_test_use_edit_and_delete(
-    start: Start, vllm: Replay, asked: list[str], qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, vllm: Replay, asked: list[str], qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole path by keyboard."""
     announced: list[str] = []
     monkeypatch.setattr(connection_form, "announce", lambda source, text: announced.append(text))
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     opened(app)
     dialog = picker_of(app)
     qtbot.keyClick(dialog.add, Qt.Key.Key_Space)
@@ -125,7 +125,7 @@ def test_add_test_use_edit_and_delete(
     host = vllm.url.removeprefix("http://")
     assert state(app) == "ready" and dialog.connection.title.text() == host and not asked
     assert dialog.connection.isVisible() and not dialog.card.isVisible()
-    app.until(lambda: is_reference(app.window.picker.connections.saved[0].connection.key))
+    app.until(lambda: is_reference(app.services.picker.connections.saved[0].connection.key))
     assert "sk-123" not in (tmp_path / "connections.json").read_text()
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
@@ -144,28 +144,28 @@ def test_add_test_use_edit_and_delete(
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-123"
     dialog.connection.delete.click()
     assert asked == ["“Lab” will be deleted along with its key."]
-    assert not app.window.picker.connections.saved and dialog.card.isVisible() and not dialog.connection.isVisible()
+    assert not app.services.picker.connections.saved and dialog.card.isVisible() and not dialog.connection.isVisible()
     app.until(lambda: read_connections(tmp_path / "connections.json") == ())
 
 
-def test_connections_are_listed_found_and_read_aloud(start: Start) -> None:
-    app = start()
-    put = app.window.picker.connections.put
+def test_connections_are_listed_found_and_read_aloud(begin: Start) -> None:
+    app = begin()
+    put = app.services.picker.connections.put
     put(SavedConnection("Lab", RemoteConnection("https://lab.example", model="qwen3-32b")))
     put(SavedConnection("Home", RemoteConnection("http://192.168.1.20:8000")))
     opened(app)
-    app.until(lambda: len(app.window.picker.rows) > 2)
-    assert [one.name for one in app.window.picker.rows[:2]] == ["Lab", "Home"], "before the pairs"
+    app.until(lambda: len(app.services.picker.rows) > 2)
+    assert [one.name for one in app.services.picker.rows[:2]] == ["Lab", "Home"], "before the pairs"
     model = picker_of(app).list.model()
     assert model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Lab, lab.example, qwen3-32b"
-    app.window.picker.narrow("192.168", "all")
-    assert [one.name for one in app.window.picker.rows] == ["Home"]
+    app.services.picker.narrow("192.168", "all")
+    assert [one.name for one in app.services.picker.rows] == ["Home"]
     assert picker_of(app).connection.chip.text() == "Not encrypted"
-    app.window.picker.narrow("qwen3-32b lab", "all")
-    assert [one.name for one in app.window.picker.rows] == ["Lab"]
+    app.services.picker.narrow("qwen3-32b lab", "all")
+    assert [one.name for one in app.services.picker.rows] == ["Lab"]
     assert picker_of(app).connection.chip.text() == "Encrypted"
-    app.window.picker.narrow("", "on disk")
-    assert not any(one.connection for one in app.window.picker.rows)
+    app.services.picker.narrow("", "on disk")
+    assert not any(one.connection for one in app.services.picker.rows)
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_connections_are_listed_found_and_read_aloud(start: Start) -> None:
         ("http://[::ffff:8.8.8.8]", "isn't encrypted"),
     ],
 )
-def test_bad_addresses_are_refused_in_the_form(start: Start, asked: list[str], url: str, problem: str) -> None:
-    app = start(loaded=False)
+def test_bad_addresses_are_refused_in_the_form(begin: Start, asked: list[str], url: str, problem: str) -> None:
+    app = begin(loaded=False)
     form = adding(app, url)
     form.save.click()
     assert problem in form.verdict.text() and form.isVisible() and not asked
@@ -200,11 +200,11 @@ def test_bad_addresses_are_refused_in_the_form(start: Start, asked: list[str], u
     form.close()
 
 
-def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(start: Start) -> None:
-    app = start(loaded=False)
+def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(begin: Start) -> None:
+    app = begin(loaded=False)
     form = adding(app, "https://exаmple.com")  # with a Cyrillic а
     form.save.click()
-    (saved,) = app.window.picker.connections.saved
+    (saved,) = app.services.picker.connections.saved
     assert saved.connection.host == "xn--exmple-4nf.com" == saved.name
 
 
@@ -221,9 +221,9 @@ def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(start: Start) -> No
         ("Taken", "", "", "Another connection has this name. Enter a different one."),
     ],
 )
-def test_bad_names_keys_and_headers(start: Start, name: str, key: str, headers: str, problem: str) -> None:
-    app = start(loaded=False)
-    app.window.picker.connections.put(SavedConnection("Taken", RemoteConnection("http://localhost")))
+def test_bad_names_keys_and_headers(begin: Start, name: str, key: str, headers: str, problem: str) -> None:
+    app = begin(loaded=False)
+    app.services.picker.connections.put(SavedConnection("Taken", RemoteConnection("http://localhost")))
     form = adding(app, "http://localhost", name)
     form.key.setText(key)
     form.headers.setPlainText(headers)
@@ -232,34 +232,34 @@ def test_bad_names_keys_and_headers(start: Start, name: str, key: str, headers: 
     form.close()
 
 
-def test_names_for_several_models_of_a_server(start: Start) -> None:
-    app = start(loaded=False)
+def test_names_for_several_models_of_a_server(begin: Start) -> None:
+    app = begin(loaded=False)
     for model in ("a", "b", "c"):
         form = adding(app, "https://lab.example")
         form.model.setEditText(model)
         form.save.click()
-    assert [saved.name for saved in app.window.picker.connections.saved] == ["lab.example", "lab.example 2", "lab.example 3"]
+    assert [saved.name for saved in app.services.picker.connections.saved] == ["lab.example", "lab.example 2", "lab.example 3"]
 
 
-def test_unencrypted_connections_are_confirmed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start(loaded=False)
+def test_unencrypted_connections_are_confirmed(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin(loaded=False)
     answers, asked = [False, True], []
     monkeypatch.setattr(connection_form, "confirm", lambda *texts: (asked.append(texts[2]), answers.pop(0))[1])
     form = adding(app, "http://192.168.1.20:8000", "Home")
     form.save.click()
     assert asked == ["Messages to “192.168.1.20” won't be encrypted. Others on the network can read them."]
-    assert form.isVisible() and not app.window.picker.connections.saved
+    assert form.isVisible() and not app.services.picker.connections.saved
     form.save.click()
-    assert app.window.picker.connections.saved and not answers
+    assert app.services.picker.connections.saved and not answers
     picker_of(app).connection.edit.click()
     form = form_of(app)
     form.model.setEditText("other")
     form.save.click()
-    assert app.window.picker.connections.saved[0].connection.model == "other", "asked once per host"
+    assert app.services.picker.connections.saved[0].connection.model == "other", "asked once per host"
 
 
-def test_ten_thousand_models(start: Start, vllm: Replay) -> None:
-    app = start(loaded=False)
+def test_ten_thousand_models(begin: Start, vllm: Replay) -> None:
+    app = begin(loaded=False)
     bad = ["x" * 100_000, "a\nb", "a\u202eb"]
     vllm.responses[MODELS] = listing(*(f"model-{number}" for number in range(10_000)), *bad)
     form = adding(app, vllm.url)
@@ -280,7 +280,7 @@ def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
     assert "\n" not in model and "\u202e" not in model and len(model) < 500
     form.save.click()
     width = app.window.width()
-    app.window.picker.use()
+    app.services.picker.use()
     app.until(lambda: app.conductor.loader.pair is not None)
     name = app.window.top_bar.name.text()
     assert "\n" not in name and "\u202e" not in name and len(name) < 500
@@ -300,8 +300,8 @@ def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
         (Response(200, JSON, b'{"data": [', cut=True), "doesn't respond like an OpenAI-compatible server"),
     ],
 )
-def test_servers_that_cannot_be_used(start: Start, vllm: Replay, response: Response, problem: str) -> None:
-    app = start(loaded=False)
+def test_servers_that_cannot_be_used(begin: Start, vllm: Replay, response: Response, problem: str) -> None:
+    app = begin(loaded=False)
     vllm.responses[MODELS] = response
     form = adding(app, vllm.url)
     assert problem in verdict(app, form) and not form.facts.isVisible()
@@ -318,8 +318,8 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_server_that_never_answers(start: Start, silent: str) -> None:
-    app = start(loaded=False)
+def test_a_server_that_never_answers(begin: Start, silent: str) -> None:
+    app = begin(loaded=False)
     form = adding(app, silent)
     form.test.click()
     assert form.verdict.text() == "Connecting…" and not form.test.isEnabled()
@@ -328,11 +328,11 @@ def test_a_server_that_never_answers(start: Start, silent: str) -> None:
     form.close()
 
 
-def test_a_result_that_is_out_of_date_is_not_shown(start: Start, silent: str, qtbot: QtBot) -> None:
-    app = start(loaded=False)
+def test_a_result_that_is_out_of_date_is_not_shown(begin: Start, silent: str, qtbot: QtBot) -> None:
+    app = begin(loaded=False)
     results: list[object] = []
     form = adding(app, silent)
-    real = app.window.picker.connections.test
+    real = app.services.picker.connections.test
 
     def follow(saved: SavedConnection, then: Callable) -> None:
         real(saved, lambda found: (then(found), results.append(found)))
@@ -349,8 +349,8 @@ def test_a_result_that_is_out_of_date_is_not_shown(start: Start, silent: str, qt
     app.until(lambda: len(results) == 2)
 
 
-def test_the_address_without_speculation_is_tested_too(start: Start, vllm: Replay) -> None:
-    app = start(loaded=False)
+def test_the_address_without_speculation_is_tested_too(begin: Start, vllm: Replay) -> None:
+    app = begin(loaded=False)
     form = adding(app, vllm.url)
     form.plain_url.setText(vllm.url)
     assert "uses speculative decoding too" in verdict(app, form)
@@ -361,8 +361,8 @@ def test_the_address_without_speculation_is_tested_too(start: Start, vllm: Repla
     form.close()
 
 
-def test_what_a_plain_server_cannot_do(start: Start) -> None:
-    app = start(loaded=False)
+def test_what_a_plain_server_cannot_do(begin: Start) -> None:
+    app = begin(loaded=False)
     with replaying({MODELS: recorded("mlx_lm/v1_models")}) as server:
         form = adding(app, server.url)
         form.model.setEditText("demo")
@@ -377,20 +377,20 @@ def test_what_a_plain_server_cannot_do(start: Start) -> None:
     form.close()
 
 
-def test_the_connection_in_use_is_open_at_the_next_start(start: Start, vllm: Replay, tmp_path: Path) -> None:
-    app = start(data=tmp_path)
-    app.window.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url, key="sk-1")))
+def test_the_connection_in_use_is_open_at_the_next_start(begin: Start, vllm: Replay, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
+    app.services.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url, key="sk-1")))
     opened(app)
     picker_of(app).connection.main.click()
     app.until(lambda: state(app) == "loaded")
-    app.window.close()
-    again = start(data=tmp_path)
+    app.quit()
+    again = begin(data=tmp_path)
     connected = again.conductor.loader.connected_to
     assert connected is not None and connected.name == "Lab"
     again.conductor.use()
     again.until(lambda: again.conductor.loader.has_demo)
-    again.window.close()
-    assert start(data=tmp_path).conductor.loader.has_demo
+    again.quit()
+    assert begin(data=tmp_path).conductor.loader.has_demo
 
 
 def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp
     bar = app.window.foot.notices
     assert notices(app) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
     assert bar.choose.isVisible() and bar.again.isVisible() and app.conductor.loader.pair is None
-    app.window.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
+    app.services.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
     bar.again.click()
     app.until(lambda: app.conductor.loader.connected_to is not None)
     assert not notices(app)
@@ -417,29 +417,29 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
     assert app.window.foot.goes_to.text() == f"Messages go to {host}", "messages wait for the connection"
     assert app.window.transcript.welcome.private.isHidden()
     app.window.close()  # while it connects
-    assert app.slipstream.client.wait(120)
+    assert app.services.client.wait(120)
 
 
-def test_a_connection_that_is_gone_opens_the_last_pair(start: Start, tmp_path: Path) -> None:
+def test_a_connection_that_is_gone_opens_the_last_pair(begin: Start, tmp_path: Path) -> None:
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
-    assert start(data=tmp_path).conductor.loader.has_demo
+    assert begin(data=tmp_path).conductor.loader.has_demo
 
 
 @pytest.mark.parametrize("content", ["{ not JSON", '{"version": 99}'])
-def test_a_file_that_cannot_be_used_is_reported_once_and_kept(start: Start, content: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_reported_once_and_kept(begin: Start, content: str, tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text(content)
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     assert len(app.notices) == 1 and ("was damaged" in notices(app) or "newer version" in notices(app))
     opened(app)
-    app.window.picker.connections.put(SavedConnection("Lab", RemoteConnection("http://localhost")))
-    assert [saved.name for saved in app.window.picker.connections.saved] == ["Lab"]
-    app.slipstream.picker.close()
+    app.services.picker.connections.put(SavedConnection("Lab", RemoteConnection("http://localhost")))
+    assert [saved.name for saved in app.services.picker.connections.saved] == ["Lab"]
+    app.services.picker.close()
     assert content in [file.read_text() for file in tmp_path.glob("connections*.json")]
 
 
-def test_without_a_keychain_the_window_says_how_long_keys_are_kept(start: Start, vllm: Replay, tmp_path: Path) -> None:
+def test_without_a_keychain_the_window_says_how_long_keys_are_kept(begin: Start, vllm: Replay, tmp_path: Path) -> None:
     keyring.set_keyring(NoKeychain())
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     form = adding(app, vllm.url, "Lab")
     form.key.setText("sk-1")
     form.save.click()
@@ -450,10 +450,10 @@ def test_without_a_keychain_the_window_says_how_long_keys_are_kept(start: Start,
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-1"
 
 
-def test_a_missing_key_is_reported(start: Start, vllm: Replay, tmp_path: Path) -> None:
+def test_a_missing_key_is_reported(begin: Start, vllm: Replay, tmp_path: Path) -> None:
     write_connections(tmp_path / "connections.json", [SavedConnection("Lab", RemoteConnection(vllm.url, key="sk-1"))])
     with keychain():
-        app = start(data=tmp_path)
-        app.window.picker.connect_to("Lab")
+        app = begin(data=tmp_path)
+        app.services.picker.connect_to("Lab")
         app.until(lambda: "no key for “Lab”" in notices(app))
     assert not vllm.seen and app.conductor.loader.has_demo

@@ -22,15 +22,15 @@ def custom_pair(app: Running) -> CustomPairDialog:
 
 
 @pytest.mark.parametrize("place", ["hub", "folder"])
-def test_a_model_that_can_not_chat_says_so_before_it_is_used(start: Start, hub: LocalHub, tmp_path: Path, place: str) -> None:
+def test_a_model_that_can_not_chat_says_so_before_it_is_used(begin: Start, hub: LocalHub, tmp_path: Path, place: str) -> None:
     files = target_files(100_000) | {"tokenizer_config.json": b"{}"}
     hub.repo("owner/base", files)
     (tmp_path / "base").mkdir()
     for name in ("config.json", "tokenizer_config.json", "model-00001-of-00001.safetensors"):
         (tmp_path / "base" / name).write_bytes(files[name])
-    app = start()
+    app = begin()
     opened(app)
-    dialog, picker = custom_pair(app), app.window.picker
+    dialog, picker = custom_pair(app), app.services.picker
     dialog.target.setText("owner/base" if place == "hub" else str(tmp_path / "base"))
     dialog.go.click()
     app.until(lambda: dialog.go.text() == "Add")
@@ -45,9 +45,9 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(start: Start, hub: 
     app.until(lambda: answers == [("", "")])
 
 
-def test_the_search_field_shows_the_search_after_a_pair_was_added(start: Start, hub: LocalHub) -> None:
+def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, hub: LocalHub) -> None:
     hub.repo("owner/smollm", target_files(100_000))
-    app = start()
+    app = begin()
     opened(app)
     picker = app.window.dialogs.find(PickerDialog)
     assert picker is not None
@@ -59,5 +59,5 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(start: Start, 
     dialog.go.click()
     app.until(lambda: dialog.go.text() == "Add")
     dialog.go.click()
-    app.until(lambda: app.window.picker.selected.startswith("own:"))
-    assert len(app.window.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0
+    app.until(lambda: app.services.picker.selected.startswith("own:"))
+    assert len(app.services.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0

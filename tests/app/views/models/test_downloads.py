@@ -21,9 +21,9 @@ MB = 1_000_000
 
 
 def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
-    start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    begin: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
     real, began, proceed = model_list.survey, threading.Event(), threading.Event()
@@ -36,10 +36,10 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
         return found
 
     monkeypatch.setattr("app.session.picker.survey", slow)
-    app.window.picker.refresh()
+    app.services.picker.refresh()
     app.until(began.is_set)
     fetch(hub, Cache())
-    app.window.picker.refresh()
+    app.services.picker.refresh()
     qtbot.wait(300)
     proceed.set()
     app.until(lambda: state(app) == "ready")
@@ -47,14 +47,14 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     assert state(app) == "ready"
 
 
-def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
-    app = start()
+def test_pause_resume_and_cancel(begin: Start, hub: LocalHub) -> None:
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.can_download)
+    app.until(lambda: app.services.picker.can_download)
     hub.rate = 300_000
     card(app).main.click()
-    app.until(lambda: state(app) == "running" and app.window.picker.downloads.pairs[PAIR].done > 100_000)
+    app.until(lambda: state(app) == "running" and app.services.picker.downloads.pairs[PAIR].done > 100_000)
     assert card(app).pause.isVisible() and not card(app).main.isVisible()
     assert "of 2 MB" in card(app).progress.text()
     card(app).pause.click()
@@ -68,21 +68,21 @@ def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
     app.until(lambda: not list((Path(constants.HF_HUB_CACHE) / "models--owner--target" / "blobs").glob("*")))
 
 
-def test_a_download_continues_after_a_token_was_saved(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_continues_after_a_token_was_saved(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process restarts. Commands during the restart are not lost."""
     monkeypatch.setattr(model_storage, "store_token", lambda endpoint, token: "anna")
     hub.repo("owner/other", target_files(400_000, seed=5))
     other = Pair("owner/other", "owner/drafter")
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.can_download)
+    app.until(lambda: app.services.picker.can_download)
     hub.rate = 300_000
     card(app).main.click()
-    downloads = app.window.picker.downloads
+    downloads = app.services.picker.downloads
     app.until(lambda: state(app) == "running" and downloads.pairs[PAIR].done > 0)
     accounts: list[str] = []
-    app.window.picker.storage.log_in("hf_mine", accounts.append, accounts.append)
+    app.services.picker.storage.log_in("hf_mine", accounts.append, accounts.append)
     app.until(lambda: accounts == ["anna"])
     downloads.add(other)
     assert set(downloads.pairs) == {PAIR, other}
@@ -92,35 +92,35 @@ def test_a_download_continues_after_a_token_was_saved(start: Start, hub: LocalHu
     assert (Cache().folder("owner/other") / "refs/main").is_file()
 
 
-def test_downloads_of_another_program_are_shown(start: Start, hub: LocalHub) -> None:
+def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> None:
     QueueFile().put(PAIR, state="paused")
     QueueFile().put(Pair("owner/gone"))  # starts the process, which watches the queue
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "paused")
     fetch(hub, Cache())  # as `slipstream models pull` does
     QueueFile().remove(PAIR)
-    app.until(lambda: PAIR not in app.window.picker.downloads.pairs)
+    app.until(lambda: PAIR not in app.services.picker.downloads.pairs)
     app.until(lambda: state(app) == "ready")
 
 
-def test_a_download_of_an_earlier_run_continues(start: Start, hub: LocalHub) -> None:
+def test_a_download_of_an_earlier_run_continues(begin: Start, hub: LocalHub) -> None:
     QueueFile().put(PAIR)
-    app = start()
+    app = begin()
     app.until(lambda: any("has been downloaded" in notice for notice in app.notices))
     opened(app)
     look_at(app, "zebra-1b")
     assert state(app) == "ready"
-    app.until(lambda: not app.window.picker.downloads.findChildren(QProcess))  # nothing is left to download
+    app.until(lambda: not app.services.picker.downloads.findChildren(QProcess))  # nothing is left to download
 
 
-def test_a_download_can_start_after_the_process_has_ended(start: Start, hub: LocalHub) -> None:
-    app = start()
+def test_a_download_can_start_after_the_process_has_ended(begin: Start, hub: LocalHub) -> None:
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.can_download)
-    downloads = app.window.picker.downloads
+    app.until(lambda: app.services.picker.can_download)
+    downloads = app.services.picker.downloads
     hub.rate = 300_000
     downloads.add(PAIR)
     app.until(lambda: state(app) == "running")
@@ -132,25 +132,25 @@ def test_a_download_can_start_after_the_process_has_ended(start: Start, hub: Loc
     app.until(lambda: state(app) == "ready")
 
 
-def test_a_gated_repo_shows_its_page_and_offers_no_download(start: Start, hub: LocalHub) -> None:
+def test_a_gated_repo_shows_its_page_and_offers_no_download(begin: Start, hub: LocalHub) -> None:
     hub.repos["owner/target"].gated = True
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.problem))
+    app.until(lambda: bool(app.services.picker.current and app.services.picker.current.shown.problem))
     assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
     assert card(app).token.isVisible()
     hub.repos["owner/target"].gated = False
     card(app).again.click()
-    app.until(lambda: app.window.picker.can_download)
+    app.until(lambda: app.services.picker.can_download)
 
 
-def test_without_a_network_local_pairs_can_be_used(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.problem))
+    app.until(lambda: bool(app.services.picker.current and app.services.picker.current.shown.problem))
     assert "without access to the model hub" in card(app).problem.text() and not card(app).main.isEnabled()
     look_at(app, "demo")
     assert state(app) == "loaded"

@@ -41,14 +41,14 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     real = engine.load
     monkeypatch.setattr(engine, "load", lambda target, drafter: (loads.append((target, drafter)), real(target, drafter))[1])
     app = start(engine)
-    app.window.menus["models"].trigger()
+    app.run("models")
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
-    app.until(lambda: bool(app.window.picker.rows))
+    app.until(lambda: bool(app.services.picker.rows))
     qtbot.keyClicks(dialog.search, "zeb")
-    assert [one.name for one in app.window.picker.rows] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
-    app.until(lambda: app.window.picker.can_download)
-    shown = app.window.picker.current
+    assert [one.name for one in app.services.picker.rows] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
+    app.until(lambda: app.services.picker.can_download)
+    shown = app.services.picker.current
     assert shown is not None and shown.shown.checked and not shown.confirmed
     assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "Apache 2.0"
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
@@ -65,7 +65,7 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     app.ask("Hello?")
     assert app.reply.turn.reply.answer == "Fine."
     dialog.search.clear()
-    app.window.picker.select("demo")
+    app.services.picker.select("demo")
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
@@ -80,10 +80,10 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     assert (target / "config.json").is_file() and not dialog.deleted.isVisible()
     dialog.card.delete.click()
     app.until(lambda: state(app) == "absent" and dialog.deleted.isVisible())
-    app.until(lambda: app.window.picker.can_download)
+    app.until(lambda: app.services.picker.can_download)
     dialog.card.main.click()
     app.until(lambda: state(app) == "ready")
-    assert not dialog.deleted.isVisible() and not app.window.picker.downloads.pairs, "quicker than fetching it again"
+    assert not dialog.deleted.isVisible() and not app.services.picker.downloads.pairs, "quicker than fetching it again"
     dialog.card.delete.click()
     app.until(lambda: dialog.deleted.isVisible())
     dialog.deleted.purge.click()
@@ -91,27 +91,27 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
 
 
-def test_return_does_nothing_while_no_pair_matches(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
-    app = start()
+def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
+    app = begin()
     opened(app)
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.can_download)
+    app.until(lambda: app.services.picker.can_download)
     qtbot.keyClicks(dialog.search, "no such pair")
-    assert dialog.empty.isVisible() and not app.window.picker.rows
+    assert dialog.empty.isVisible() and not app.services.picker.rows
     for _ in range(3):
         qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
-    assert app.window.picker.downloads.pairs == {}
+    assert app.services.picker.downloads.pairs == {}
     assert dialog.card.isHidden() and dialog.connection.isHidden(), "no details next to an empty list"
     dialog.search.clear()
     assert dialog.card.isVisible()
 
 
-def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalHub) -> None:
+def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalHub) -> None:
     fetch(hub, Cache())
     gate = threading.Event()
-    app = start(ScriptedEngine([[commit("a"), gate, done()]]))
+    app = begin(ScriptedEngine([[commit("a"), gate, done()]]))
     opened(app)
     look_at(app, "zebra-1b")
     app.window.dialogs.find(PickerDialog).space_timer.stop()
@@ -123,18 +123,18 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalH
     assert card(app).main.isEnabled() and not card(app).main.toolTip()
 
 
-def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
+def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
     """Even if the result cannot be stored, as with this engine."""
     fetch(hub, Cache())
-    app = start()
+    app = begin()
     opened(app)
-    app.until(lambda: app.window.picker.machine_measured and not app.conductor.roofline_job.running)
+    app.until(lambda: app.services.picker.machine_measured and not app.conductor.roofline_job.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")
     card(app).main.click()
     app.until(lambda: state(app) == "loaded" and app.conductor.loader.progress is None)
-    app.window.picker.refresh()
+    app.services.picker.refresh()
     qtbot.wait(500)
     assert len(app.engine.measured) == 1
 
@@ -149,31 +149,31 @@ def weights(root: Path) -> int:
     return found
 
 
-def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(start: Start, hub: LocalHub) -> None:
+def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(begin: Start, hub: LocalHub) -> None:
     cache = Cache()
     fetch(hub, cache)
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.window.picker.delete()
-    app.until(lambda: bool(app.window.picker.storage.deleted))
+    app.services.picker.delete()
+    app.until(lambda: bool(app.services.picker.storage.deleted))
     assert weights(cache.root) > 1_500_000
-    app.window.close()
+    app.quit()
     assert weights(cache.root) == 0
     fetch(hub, cache)
     DeletedModels(cache).delete(PAIR.repos)  # as if it had crashed
-    app = start()
+    app = begin()
     app.until(lambda: weights(cache.root) == 0)
 
 
-def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_restore_can_be_repeated(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache()
     fetch(hub, cache)
-    app = start()
+    app = begin()
     opened(app)
     dialog = app.window.dialogs.find(PickerDialog)
     look_at(app, "zebra-1b")
-    app.window.picker.delete()
+    app.services.picker.delete()
     app.until(lambda: dialog.deleted.isVisible())
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.05)
     move_lock().parent.mkdir(parents=True, exist_ok=True)
@@ -190,13 +190,13 @@ def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypat
 
 
 def test_model_settings_apply_at_once_and_are_stored(
-    start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: dict[str, str] = {}
     monkeypatch.setattr(model_storage, "store_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
     monkeypatch.setattr(model_storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
     monkeypatch.setattr(model_storage, "stored_token", kept.get)
-    app = start()
+    app = begin()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).settings.click()
@@ -221,16 +221,16 @@ def test_model_settings_apply_at_once_and_are_stored(
     app.until(lambda: dialog.message.text() == "Token removed." and not dialog.remove.isEnabled())
 
 
-def test_a_mirror_is_used_for_everything_from_then_on(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_is_used_for_everything_from_then_on(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {"https://mirror.example": "hf_mine"}
     monkeypatch.setattr(model_storage, "stored_token", kept.get)
-    app = start()
+    app = begin()
     app.window.dialogs.show_settings("models")
     page = app.window.dialogs.find(SettingsDialog).findChild(ModelSettings)
     app.until(lambda: page.hub.placeholderText() == hub.url)
     assert not page.hub.isEnabled() and not page.remove.isEnabled()  # HF_ENDPOINT takes precedence
     monkeypatch.delenv("HF_ENDPOINT")
-    app.window.picker.storage.read_hub()
+    app.services.picker.storage.read_hub()
     app.until(page.hub.isEnabled)
 
     def enter(address: str) -> None:
@@ -248,7 +248,7 @@ def test_a_mirror_is_used_for_everything_from_then_on(start: Start, hub: LocalHu
 
 
 def test_moving_models_shows_progress_and_blocks_loading(
-    start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_HUB_CACHE")
     before = Cache()
@@ -256,37 +256,37 @@ def test_moving_models_shows_progress_and_blocks_loading(
     goes_on = threading.Event()
     real = model_move.ModelMove._copy_file
     monkeypatch.setattr(model_move.ModelMove, "_copy_file", lambda self, *rest: goes_on.wait(60) and real(self, *rest))
-    app = start()
+    app = begin()
     opened(app)
     look_at(app, "zebra-1b")
     card(app).main.click()
     app.until(lambda: state(app) == "loaded")
     look_at(app, "zebra-1b")
-    app.window.picker.move(tmp_path / "elsewhere")
+    app.services.picker.move(tmp_path / "elsewhere")
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: dialog.space.text().startswith("Moving models: 0 KB of 2 MB"))
-    app.window.picker.select("demo")
+    app.services.picker.select("demo")
     card(app).main.click()
     assert "are being moved" in dialog.message.text() and state(app) == "ready"
     goes_on.set()
-    app.until(lambda: app.window.picker.storage.moving is None)
+    app.until(lambda: app.services.picker.storage.moving is None)
     assert f"Models moved to {tmp_path / 'elsewhere'}." in dialog.message.text()
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "loaded")
     assert not before.root.exists() or weights(before.root) == 0
 
 
-def test_an_unsupported_pair_says_why(start: Start) -> None:
-    app = start()
+def test_an_unsupported_pair_says_why(begin: Start) -> None:
+    app = begin()
     opened(app)
     look_at(app, "glm-5.3-flash")
     assert state(app) == "unavailable" and "mlx-lm doesn't support" in card(app).problem.text() and not card(app).main.isVisible()
 
 
-def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHub) -> None:
+def test_an_incompatible_custom_pair_shows_the_reason(begin: Start, hub: LocalHub) -> None:
     hub.repo("lab/other", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
-    app = start()
+    app = begin()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).custom.trigger()
@@ -302,12 +302,12 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     app.until(lambda: dialog.go.text() == "Add")
     dialog.name.setText("Fast one")
     dialog.go.click()
-    app.until(lambda: app.window.picker.selected.startswith("own:"))
-    assert app.window.picker.current is not None and app.window.picker.current.name == "Fast one"
-    assert app.window.picker.can_download
+    app.until(lambda: app.services.picker.selected.startswith("own:"))
+    assert app.services.picker.current is not None and app.services.picker.current.name == "Fast one"
+    assert app.services.picker.can_download
 
 
-def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp_path: Path) -> None:
+def test_a_drafter_for_a_custom_target_is_found(begin: Start, hub: LocalHub, tmp_path: Path) -> None:
     hub.repo("mlx/Zebra-4B-8bit", target_files(100_000))
     hub.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     hub.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
@@ -316,7 +316,7 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     hub.repo("owner/phi", of_phi)
     (tmp_path / "phi").mkdir()
     (tmp_path / "phi/config.json").write_bytes(of_phi["config.json"])
-    app = start()
+    app = begin()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     app.window.dialogs.find(PickerDialog).custom.trigger()
@@ -357,7 +357,7 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     app = start()
     opened(app)
     answers: list[tuple[str, str]] = []
-    picker = app.window.picker
+    picker = app.services.picker
     picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), lambda *found: answers.append(found))
     app.until(lambda: answers == [("", "")])
     picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
@@ -367,15 +367,15 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     assert card(app).title.text() == app.window.top_bar.name.text() == "My pair"
     again = start()
     opened(again)
-    mine = next(one for one in again.window.picker.rows if one.custom)
+    mine = next(one for one in again.services.picker.rows if one.custom)
     assert look_at(again, mine.id).name == "My pair"
     assert state(again) in ("ready", "loaded") and card(again).remove.isVisible(), "it is listed at the next start"
     (tmp_path / "mine" / "drafter").unlink()
-    again.window.picker.refresh()
+    again.services.picker.refresh()
     again.until(lambda: state(again) == "unavailable")
     assert "drafter" in card(again).problem.text()
     card(again).remove.click()
-    again.until(lambda: not any(one.custom for one in again.window.picker.rows))
+    again.until(lambda: not any(one.custom for one in again.services.picker.rows))
 
 
 def test_a_copied_path_is_unchanged(start: Start) -> None:
@@ -385,9 +385,9 @@ def test_a_copied_path_is_unchanged(start: Start) -> None:
     assert [label.text() for label in table.findChildren(QLabel)][1::2] == ["/Volumes/Disk 2 old", "16\N{NO-BREAK SPACE}tok/s"]
 
 
-def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ScriptedEngine()
-    app = start(engine)
+    app = begin(engine)
     opened(app)
 
     def refused(target: Path, drafter: Path | None) -> Iterator[object]:
@@ -402,11 +402,11 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start,
     assert app.conductor.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
-def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(start: Start) -> None:
+def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(begin: Start) -> None:
     from mlx_engine.contract.requests import LoadPair
 
     engine = ScriptedEngine()
-    app = start(engine)
+    app = begin(engine)
     engine.load_error = refuse("The target is damaged.")
     app.conductor.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.conductor.loader.progress is None)
@@ -423,10 +423,10 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     assert app.conductor.loader.pair is None or "cancelled" not in app.notices[-1]
 
 
-def test_large_text_fits_and_survives_a_change_of_appearance(start: Start) -> None:
-    app = start()
+def test_large_text_fits_and_survives_a_change_of_appearance(begin: Start) -> None:
+    app = begin()
     opened(app)
-    theme, dialog = app.slipstream.theme, app.window.dialogs.find(PickerDialog)
+    theme, dialog = app.theme, app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     try:
         theme.set_text_size(24)
@@ -452,8 +452,8 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
     assert "Can't estimate" in found["Odd"] and found["Zebra"] == ""
 
 
-def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
-    app = start()
+def test_every_control_of_the_picker_has_a_name(begin: Start) -> None:
+    app = begin()
     opened(app)
     assert app.window.dialogs.find(PickerDialog) is not None
     nameless = [
@@ -468,17 +468,17 @@ def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
     assert nameless == []
 
 
-def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recorded_speed_is_that_of_the_finished_reply(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not that of the chat that is open."""
     noted: list[float | None] = []
     monkeypatch.setattr("app.session.picker.record_speeds", lambda key, replies: noted.extend(one.decode_tok_s for one in replies))
     gate = threading.Event()
     fast = [commit("b", 40), gate, done(tokens=40, decode_tok_s=999.0)]
-    app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
+    app = begin(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
     app.ask("First")
     app.until(lambda: noted == [11.0])  # two threads record in any order
     first = app.conductor.chat.id
-    app.window.menus["new_chat"].trigger()
+    app.run("new_chat")
     app.send("Second")
     app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
     app.conductor.open_chat(first)

@@ -30,7 +30,7 @@ def places(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def page_of(app: Running) -> ServerDialog:
-    app.window.menus["local_server"].trigger()
+    app.run("local_server")
     page = app.window.dialogs.find(ServerDialog)
     assert page is not None
     return page
@@ -38,10 +38,10 @@ def page_of(app: Running) -> ServerDialog:
 
 def turn_on(app: Running) -> LocalServer:
     """Start the server, on a free port."""
-    app.window.preferences.server_port = 0
-    app.window.server.set_on(True)
-    app.until(lambda: bool(app.window.server.url))
-    return app.window.server
+    app.services.preferences.server_port = 0
+    app.services.server.set_on(True)
+    app.until(lambda: bool(app.services.server.url))
+    return app.services.server
 
 
 def client(server: LocalServer, name: str = "agent") -> httpx2.Client:

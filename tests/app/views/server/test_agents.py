@@ -65,9 +65,9 @@ def test_the_script_runs_in_the_systems_terminal(
 
 
 def test_an_agent_is_started_in_the_chosen_folder_once_the_server_is_on(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = start()
+    app = begin()
     page = page_of(app)
     assert not page.start_agent.isEnabled() and not page.copy_commands.isEnabled()
     server = turn_on(app)
@@ -86,8 +86,8 @@ def test_an_agent_is_started_in_the_chosen_folder_once_the_server_is_on(
     assert page.not_started.isHidden()
 
 
-def test_commands_to_copy_contain_the_address_and_the_key(start: Start) -> None:
-    app = start()
+def test_commands_to_copy_contain_the_address_and_the_key(begin: Start) -> None:
+    app = begin()
     page, server = page_of(app), turn_on(app)
     assert page.agent.count() == len(AGENTS)
     for name in AGENTS:

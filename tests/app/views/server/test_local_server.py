@@ -22,9 +22,9 @@ from tests.app.views.server.conftest import HI, Asking, Start, client, page_of, 
 def test_it_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Start) -> None:
     engine = ScriptedEngine([answer("Hello from the pair.")])
     app = start(engine)
-    server = app.window.server
+    server = app.services.server
     assert not server.on and app.window.top_bar.server.isHidden()
-    app.window.preferences.server_port = 0
+    app.services.preferences.server_port = 0
     page = page_of(app)
     page.switch.click()
     assert page.starting.isVisible()
@@ -44,18 +44,18 @@ def test_it_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Sta
 
 def test_the_app_refuses_a_connection_to_its_own_server(start: Start) -> None:
     app = start()
-    server, saved = turn_on(app), app.window.picker.connections
+    server, saved = turn_on(app), app.services.picker.connections
     form, reason = form_for(app), "This is Slipstream's own server, which uses the models loaded here. Enter another address."
     form.url.setText(server.url.replace("127.0.0.1", "localhost") + "/v1")
     for press in (form.test, form.save):
         press.click()
         assert form.verdict.text() == reason and form.test.isEnabled() and saved.saved == ()
     saved.put(SavedConnection("Earlier", RemoteConnection(server.url)))  # from a time when another server used the port
-    app.window.picker.connect_to("Earlier")
+    app.services.picker.connect_to("Earlier")
     assert not app.conductor.loader.running and app.notices == [reason]
     message = app.window.dialogs.find(PickerDialog).message
     assert message.isVisible() and message.text() == reason
-    app.window.server.set_on(False)
+    app.services.server.set_on(False)
     app.until(lambda: not server.url)
     assert saved.refusal(saved.saved[0].connection) == ""
 
@@ -71,15 +71,15 @@ def test_the_icon_in_the_top_bar_opens_the_page(start: Start) -> None:
 def test_it_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
     first = start()
     turn_on(first)
-    first.window.close()
+    first.quit()
     second = start()
-    assert not second.window.server.on
+    assert not second.services.server.on
     page = page_of(second)
     page.boxes[Preferences.serve_at_launch].click()
     second.window.close()
     third = start()
-    third.until(lambda: bool(third.window.server.url))
-    assert post(third.window.server).status_code == 200
+    third.until(lambda: bool(third.services.server.url))
+    assert post(third.services.server).status_code == 200
 
 
 def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
@@ -89,18 +89,18 @@ def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
         port = taken.getsockname()[1]
         page.port.setValue(port)
         page.switch.click()
-        app.until(lambda: not app.window.server.on)
+        app.until(lambda: not app.services.server.on)
     message = f"Port {port} is in use. Choose another port."
     assert page.error.isVisible() and page.error.label.text() == message and not page.switch.isChecked()
     assert app.notices == [f"The local server is off. {message}"]
-    app.window.preferences.server_port = 0
+    app.services.preferences.server_port = 0
     assert not page.error.isVisible() and app.notices == []
     page.switch.click()
-    app.until(lambda: bool(app.window.server.url))
+    app.until(lambda: bool(app.services.server.url))
 
 
-def test_another_port_takes_effect_at_once_and_after_a_restart(start: Start) -> None:
-    app = start()
+def test_another_port_takes_effect_at_once_and_after_a_restart(begin: Start) -> None:
+    app = begin()
     server = turn_on(app)
     before = server.url
     with socket.create_server(("127.0.0.1", 0)) as found:
@@ -108,42 +108,42 @@ def test_another_port_takes_effect_at_once_and_after_a_restart(start: Start) -> 
     page_of(app).port.setValue(port)
     app.until(lambda: server.url not in ("", before))
     assert server.url.endswith(f":{port}") and post(server).status_code == 200
-    app.window.close()
-    assert start().window.preferences.server_port == port
+    app.quit()
+    assert begin().services.preferences.server_port == port
 
 
-def test_an_invalid_stored_port_is_the_default_one(start: Start) -> None:
-    preferences = start(loaded=False).window.preferences
+def test_an_invalid_stored_port_is_the_default_one(begin: Start) -> None:
+    preferences = begin(loaded=False).services.preferences
     for stored in ("", "-1", "80000", "http", "9" * 500):
         preferences.file.setValue("server_port", stored)
         assert preferences.server_port == PORT
 
 
-def test_a_bug_in_the_server_is_reported_and_turns_it_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_a_bug_in_the_server_is_reported_and_turns_it_off(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: 1 / 0)
-    app.window.server.set_on(True)
-    app.until(lambda: bool(app.window.server.error))
-    assert not app.window.server.on and "slipstream.log" in app.window.server.error
+    app.services.server.set_on(True)
+    app.until(lambda: bool(app.services.server.error))
+    assert not app.services.server.on and "slipstream.log" in app.services.server.error
 
 
-def test_without_a_pair_clients_are_told_so_until_one_is_loaded(start: Start) -> None:
+def test_without_a_pair_clients_are_told_so_until_one_is_loaded(begin: Start) -> None:
     engine = ScriptedEngine()
     engine.load_gate = threading.Event()
-    app = start(engine, loaded=False)
+    app = begin(engine, loaded=False)
     server = turn_on(app)
     assert post(server).json()["error"]["code"] == "model_not_loaded"
-    app.slipstream.start()
+    app.start()
     assert post(server).status_code == 503
     engine.load_gate.set()
     app.until(lambda: not app.conductor.loader.running)
     assert post(server).status_code == 200
 
 
-def test_it_serves_the_pair_that_the_user_switches_to(start: Start) -> None:
+def test_it_serves_the_pair_that_the_user_switches_to(begin: Start) -> None:
     forever = threading.Event()
     engine = ScriptedEngine([words(forever)])  # type: ignore[list-item]
-    app = start(engine)
+    app = begin(engine)
     server = turn_on(app)
     asking = Asking(server)
     app.until(lambda: bool(engine.requests))
@@ -181,14 +181,14 @@ def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
 
 
 def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
-    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    begin: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
         "mlx_engine.api_server.served_models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),)
     )
     engine = ScriptedEngine()
-    app = start(engine)
-    app.window.preferences.load_on_request = True
+    app = begin(engine)
+    app.services.preferences.load_on_request = True
     server = turn_on(app)
     engine.load_gate = threading.Event()
     app.conductor.use(LoadPair())
@@ -199,17 +199,17 @@ def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
     app.until(lambda: not app.conductor.loader.running)
 
 
-def test_the_model_id_does_not_depend_on_the_windows_language(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_id_does_not_depend_on_the_windows_language(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.session.pair_session.tr", lambda text, **values: "Demo-Paar")
-    app = start()
+    app = begin()
     assert app.conductor.loader.pair is not None and app.conductor.loader.pair.name == "Demo-Paar"
     assert post(turn_on(app)).json()["model"] == "demo-pair"
 
 
-def test_a_chat_reply_starts_while_programs_get_theirs(start: Start) -> None:
+def test_a_chat_reply_starts_while_programs_get_theirs(begin: Start) -> None:
     forever = threading.Event()
     engine = ScriptedEngine([words(forever), words(forever)])  # type: ignore[list-item]
-    app = start(engine)
+    app = begin(engine)
     server = turn_on(app)
     asking = [Asking(server), Asking(server)]
     app.until(lambda: len(engine.requests) == 2)
@@ -240,8 +240,8 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     assert asking.response is not None and asking.response.status_code == 200 and notice not in app.notices
 
 
-def test_turning_it_off_ends_the_requests_in_progress(start: Start) -> None:
-    app = start(ScriptedEngine([words(threading.Event())]))  # type: ignore[list-item]
+def test_turning_it_off_ends_the_requests_in_progress(begin: Start) -> None:
+    app = begin(ScriptedEngine([words(threading.Event())]))  # type: ignore[list-item]
     server = turn_on(app)
     asking = Asking(server)
     app.until(lambda: server.programs == 1)
@@ -297,8 +297,8 @@ def test_the_mac_stays_awake_while_programs_wait_for_replies(start: Start, monke
     assert [each for each in held if each[0] == "server"] == [("server", True), ("server", False)]
 
 
-def test_a_request_is_logged_without_its_content(start: Start) -> None:
-    app = start()
+def test_a_request_is_logged_without_its_content(begin: Start) -> None:
+    app = begin()
     server = turn_on(app)
     page = page_of(app)
     post(server)

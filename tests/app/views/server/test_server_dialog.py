@@ -15,8 +15,8 @@ from tests.app.views.server.conftest import Start, page_of, post, turn_on
 LIVE = LiveRequest(1, "/v1/messages", "claude-cli")
 
 
-def test_the_key_is_shown_on_demand_and_copied(start: Start) -> None:
-    app = start()
+def test_the_key_is_shown_on_demand_and_copied(begin: Start) -> None:
+    app = begin()
     page = page_of(app)
     assert page.key.text() == "" and not page.copy_key.isEnabled()
     server = turn_on(app)
@@ -31,8 +31,8 @@ def test_the_key_is_shown_on_demand_and_copied(start: Start) -> None:
     assert server.key in QGuiApplication.clipboard().text()
 
 
-def test_a_new_key_replaces_the_old_one_while_the_server_runs(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_a_new_key_replaces_the_old_one_while_the_server_runs(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     server = turn_on(app)
     page, old = page_of(app), server.key
     monkeypatch.setattr("app.views.server.server_dialog.confirm", lambda *_: False)
@@ -47,16 +47,16 @@ def test_a_new_key_replaces_the_old_one_while_the_server_runs(start: Start, monk
     server.key = new
 
 
-def test_without_a_keychain_the_page_says_how_long_the_key_is_valid(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_keychain_the_page_says_how_long_the_key_is_valid(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlx_engine.api_server.api_key.stored_key", lambda: ("a-key", False))
-    app = start()
+    app = begin()
     page = page_of(app)
     turn_on(app)
     assert "no keychain" in page.key_note.text()
 
 
-def test_the_page_shows_the_served_pair_and_opens_the_models(start: Start) -> None:
-    app = start()
+def test_the_page_shows_the_served_pair_and_opens_the_models(begin: Start) -> None:
+    app = begin()
     page = page_of(app)
     assert page.model.text() == "Demo pair"
     page.models.click()
@@ -84,16 +84,16 @@ def test_the_progress_of_a_request(live: LiveRequest, text: str) -> None:
     assert progress(live) == text
 
 
-def test_live_requests_are_listed_up_to_a_limit(start: Start) -> None:
-    app = start()
+def test_live_requests_are_listed_up_to_a_limit(begin: Start) -> None:
+    app = begin()
     page = page_of(app)
     assert page.none.isVisible() and not any(view.isVisible() for view in page.requests)
-    app.window.server.activity = tuple(replace(LIVE, number=number) for number in range(MAX_SHOWN + 2))
-    app.window.server.activity_changed.emit()
+    app.services.server.activity = tuple(replace(LIVE, number=number) for number in range(MAX_SHOWN + 2))
+    app.services.server.activity_changed.emit()
     assert all(view.isVisible() for view in page.requests) and page.more.text() == "2 more" and page.none.isHidden()
     assert page.requests[0].title.text() == "claude-cli · /v1/messages"
-    app.window.server.activity = ()
-    app.window.server.activity_changed.emit()
+    app.services.server.activity = ()
+    app.services.server.activity_changed.emit()
     assert not page.more.isVisible() and not any(view.isVisible() for view in page.requests)
 
 

@@ -8,8 +8,8 @@ from types import UnionType
 import pytest
 
 from app.views.chat.chat_settings import ChatSettingsDialog
-from app.views.settings import saved_prompts
-from app.views.settings.saved_prompts import SavedPromptsRows
+from app.views.settings import saved_prompt_rows
+from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
@@ -33,9 +33,9 @@ def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) 
     return seen
 
 
-def test_the_settings_reach_the_engine(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
-    preferences, prompts = app.window.preferences, app.window.saved_prompts
+def test_the_settings_reach_the_engine(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    preferences, prompts = app.services.preferences, app.services.saved_prompts
     asked = sent(app, SavePrompts | ForgetPrompts, monkeypatch)
     preferences.prompt_space = "5"
     prompts.move(tmp_path)
@@ -52,37 +52,37 @@ def test_the_settings_reach_the_engine(start: Start, tmp_path: Path, monkeypatch
     ]
 
 
-def test_the_pane_shows_what_is_saved_and_deletes_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_the_pane_shows_what_is_saved_and_deletes_it(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     app.window.dialogs.show_settings("privacy")
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None
     form = dialog.findChild(SavedPromptsRows)
     assert form.used.text() == "Prompts aren't saved." and not form.clear.isEnabled()
-    app.window.saved_prompts.found = PromptsSaved(quota=10**10)
-    app.window.saved_prompts.changed.emit()
+    app.services.saved_prompts.found = PromptsSaved(quota=10**10)
+    app.services.saved_prompts.changed.emit()
     assert form.used.text() == "Nothing saved yet" and not form.clear.isEnabled()
-    app.window.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
-    app.window.saved_prompts.changed.emit()
+    app.services.saved_prompts.found = PromptsSaved(bytes=1_200_000_000, quota=10**10, read_tokens=12_000)
+    app.services.saved_prompts.changed.emit()
     assert " ".join(form.used.text().split()) == "1.2 GB of 10.0 GB used"
     assert form.spared.text() == "12,000 tokens were read from disk instead of computed."
     asked = sent(app, ForgetPrompts, monkeypatch)
-    monkeypatch.setattr(saved_prompts, "confirm", lambda *given: True)
+    monkeypatch.setattr(saved_prompt_rows, "confirm", lambda *given: True)
     form.clear.click()
     assert asked == [ForgetPrompts(None)]
 
 
-def test_deleting_a_chat_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
-    app.window.saved_prompts.apply()
+def test_deleting_a_chat_deletes_its_prompts(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    app.services.saved_prompts.apply()
     asked = sent(app, ForgetPrompts, monkeypatch)
     app.conductor.library.removed.emit(["one", "two"])
     assert asked == [ForgetPrompts(("one", "two"))]
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_replies_name_their_chat_and_whether_it_is_private(start: Start, private: bool) -> None:
-    app = start()
+def test_replies_name_their_chat_and_whether_it_is_private(begin: Start, private: bool) -> None:
+    app = begin()
     app.window.dialogs.show_chat_settings()
     dialog = app.window.dialogs.find(ChatSettingsDialog)
     assert dialog is not None
@@ -91,8 +91,8 @@ def test_replies_name_their_chat_and_whether_it_is_private(start: Start, private
     assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.conductor.chat.id, private)
 
 
-def test_a_chat_that_becomes_private_deletes_its_prompts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_a_chat_that_becomes_private_deletes_its_prompts(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     app.ask("Hi")
     asked = sent(app, ForgetPrompts, monkeypatch)
     conductor = app.conductor
@@ -101,19 +101,19 @@ def test_a_chat_that_becomes_private_deletes_its_prompts(start: Start, monkeypat
     assert asked == [ForgetPrompts((conductor.chat.id,))]
 
 
-def test_the_engine_hears_which_chats_may_have_saved_prompts(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_engine_hears_which_chats_may_have_saved_prompts(begin: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """At launch, and when another folder is used: earlier deletions may have failed."""
-    app = start()
+    app = begin()
     app.ask("Hi")
     kept, conductor = app.conductor.chat.id, app.conductor
-    app.window.saved_prompts.apply()
+    app.services.saved_prompts.apply()
     asked = sent(app, SavePrompts | KeepPrompts, monkeypatch)
     conductor.library.loaded.emit("")
-    app.window.saved_prompts.move(tmp_path)
+    app.services.saved_prompts.move(tmp_path)
     conductor.set_settings(replace(conductor.chat.settings, private=True))
     conductor.save_settings()
-    app.window.preferences.prompt_space = "5"
-    app.window.preferences.save_prompts = False
+    app.services.preferences.prompt_space = "5"
+    app.services.preferences.save_prompts = False
     ids = [set(request.chats) for request in asked if isinstance(request, KeepPrompts)]
     assert [kept in each for each in ids] == [True, True, False]
     assert [type(request) for request in asked] == [KeepPrompts, SavePrompts, KeepPrompts, SavePrompts, KeepPrompts, SavePrompts]

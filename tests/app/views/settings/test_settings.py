@@ -104,7 +104,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
         }
 
     before, height = sizes(), app.reply.height()
-    window.preferences.text_size = 24
+    window.services.preferences.text_size = 24
     app.until(lambda: app.reply.height() > height)
     after = sizes()
     for name in before:
@@ -113,7 +113,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
 
 def test_all_text_has_the_size_that_was_set_before_the_window_is_shown(start: Start) -> None:
     app = start(loaded=False)
-    app.slipstream.theme.set_text_size(24)
+    app.theme.set_text_size(24)
     app.load()
     sized = [widget for widget in app.window.findChildren(QWidget) if widget.property("text_share") is not None]
     wrong = [one.accessibleName() for one in sized if one.font().pixelSize() != round(24 * one.property("text_share"))]
@@ -122,7 +122,7 @@ def test_all_text_has_the_size_that_was_set_before_the_window_is_shown(start: St
 
 def test_dialogs_leave_a_part_of_the_screen_free(start: Start) -> None:
     app = start(loaded=False)
-    app.slipstream.theme.set_text_size(30)
+    app.theme.set_text_size(30)
     app.window.resize(700, 500)
     app.load()
     dialogs = app.window.dialogs
@@ -135,15 +135,15 @@ def test_dialogs_leave_a_part_of_the_screen_free(start: Start) -> None:
 
 def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     app = start()
-    dialog = SettingsDialog(app.slipstream.theme, app.window.preferences, {})
-    app.window.preferences.appearance = "dark"
-    app.window.preferences.larger_text()
+    dialog = SettingsDialog(app.theme, app.services.preferences, {})
+    app.services.preferences.appearance = "dark"
+    app.services.preferences.larger_text()
     appearance, contrast = dialog.fields["appearance"], dialog.fields["contrast"]
     assert isinstance(appearance, QComboBox) and isinstance(contrast, QComboBox)
     assert appearance.currentText() == "Dark" and dialog.size_label.text() == "107%"
     contrast.setCurrentIndex(2)
     contrast.activated.emit(2)
-    assert app.slipstream.theme.colors == DARK_CONTRAST
+    assert app.theme.colors == DARK_CONTRAST
     menus, chosen = app.window.menus, ("appearance:dark", "contrast:high")
     assert [id for id in (*chosen, "appearance:light", "contrast:system") if menus[id].isChecked()] == [*chosen]
     dialog.deleteLater()
@@ -198,12 +198,12 @@ def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> Non
     assert switch._position == 0
 
 
-def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> None:
-    app = start()
+def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> None:
+    app = begin()
     app.window.dialogs.show_settings()
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None and not dialog.isModal()
-    app.window.preferences.text_size = TEXT_SIZES[-1]
+    app.services.preferences.text_size = TEXT_SIZES[-1]
     dialog.resize(700, 500)
     assert dialog.list.count() == len(pane_names()) == 7
     for number in range(7):
@@ -217,16 +217,16 @@ def test_every_pane_opens_by_keyboard_and_fits(start: Start, qtbot: QtBot) -> No
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_rows_are_as_tall_as_their_text(start: Start, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_as_tall_as_their_text(begin: Start, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Help of one line had room for two, or less than it needed."""
     monkeypatch.delenv(VARIABLE, raising=False)
     use(language)
-    app = start()
+    app = begin()
     app.window.dialogs.show_settings()
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None
     for text_size, width in ((DEFAULT_TEXT_SIZE, 680), (DEFAULT_TEXT_SIZE, 1000), (TEXT_SIZES[-1], 700)):
-        app.window.preferences.text_size = text_size
+        app.services.preferences.text_size = text_size
         dialog.resize(width, 500)
         for pane in pane_names():
             dialog.show_pane(pane)
@@ -256,9 +256,9 @@ def test_controls_grow_with_the_text(qtbot, theme: Theme) -> None:  # type: igno
     assert [round(after / old, 1) for after, old in zip(sizes(), before, strict=True) if after < 1.5 * old] == []
 
 
-def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
-    preferences = app.window.preferences
+def test_all_settings_can_be_reset(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    preferences = app.services.preferences
     preferences.appearance, preferences.text_size, preferences.new_chats = "dark", 18, ChatSettings("Be brief.")
     app.conductor.tools.put(ServerConfig("notes", command="notes-server"))
     asked: list[str] = []
@@ -270,4 +270,4 @@ def test_all_settings_can_be_reset(start: Start, monkeypatch: pytest.MonkeyPatch
     assert title == "Reset All Settings?" and "tool servers" in question
     assert "notes" in app.conductor.tools.status
     assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
-    assert app.slipstream.theme.text_pixels == DEFAULT_TEXT_SIZE
+    assert app.theme.text_pixels == DEFAULT_TEXT_SIZE

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.session.notice import Notice, NoticeAction
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
-from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools
+from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_card, calling, cards, choose, with_tools
 from tests.app.views.tools.fake_servers import FakeServers
 
 Start = Callable[..., Running]
@@ -127,7 +127,7 @@ def test_every_answer_to_an_approval_card_leaves_the_focus_in_the_composer(start
         for number in range(4):
             app.conductor.new_chat()
             app.window.composer.focus()
-            ask_for_call(app)
+            ask_for_card(app)
             first, second = cards(app)
             assert_focus_in_composer(app, "a call")
             app.until(first.choices[2].isEnabled)

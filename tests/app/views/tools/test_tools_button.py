@@ -185,8 +185,7 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
     app.until(lambda: conductor.chat.id == asked)
     app.ask("And 7 × 8?")
     assert len(app.engine.requests[-1].tools) == 1 and app.conductor.tools.connecting(conductor.chat.settings) is False
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    app.quit()
     again = start(CallingEngine(), data=tmp_path)
     again.until(lambda: again.conductor.chat.id == asked)
     again.ask("And 8 × 9?")
@@ -222,7 +221,7 @@ def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
     app = start(CallingEngine())
     app.window.transcript.welcome.calculation.click()
     app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
-    app.window.close()
+    app.quit()
     again = start(CallingEngine())
     assert again.conductor.chat.empty and again.conductor.chat.settings.tool_servers == ()
 
@@ -307,21 +306,21 @@ def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers:
         assert len(app.engine.requests) == 1
 
 
-def test_the_first_chat_after_a_restart_has_the_last_tools(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
-    app = start(CallingEngine(), data=tmp_path)
+def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = begin(CallingEngine(), data=tmp_path)
     app.conductor.tools.put(GITHUB)
     chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
     app.conductor.set_settings(chosen)
     app.until(lambda: "push" not in app.conductor.offered_tools)
-    app.window.close()
-    again = start(CallingEngine(), data=tmp_path)
+    app.quit()
+    again = begin(CallingEngine(), data=tmp_path)
     assert again.conductor.chat.settings == chosen and again.conductor.chat.empty
 
 
 @pytest.mark.parametrize("saved", ["", "nonsense", "[]", '{"tool_servers": 1, "tools_off": [2]}', '{"tool_servers": {"a": []}}'])
 def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeServers], saved: str) -> None:
     app = start(loaded=False)
-    app.window._settings.setValue("tools", saved)
+    app.services.settings.setValue("tools", saved)
     app.window._restore_state()
     assert app.conductor.chat.settings == ChatSettings()
 

@@ -238,7 +238,7 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
 
 
 def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> None:
-    app.window.menus["tools"].trigger()
+    app.run("tools")
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "Tools"
     dialog.close()
@@ -248,7 +248,7 @@ def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> N
 
 @pytest.mark.parametrize("text_size", [15, 28])
 def test_the_verdict_of_a_test_is_scrolled_into_view(app: Running, servers: type[FakeServers], text_size: int) -> None:
-    app.slipstream.theme.set_text_size(text_size)
+    app.theme.set_text_size(text_size)
     pane = pane_of(app)
     pane.add.click()
     (form,) = pane.findChildren(ServerForm)
@@ -291,7 +291,7 @@ def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.Monkey
 
 def test_a_verdict_disappears_when_its_form_changes(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """“Enter a command or an address.” stayed while the command was typed, and a late result described another command."""
-    form = ServerForm(app.window.theme, app.conductor.tools, None, app.window)
+    form = ServerForm(app.theme, app.conductor.tools, None, app.window)
     for change in (
         lambda: form.target.textEdited.emit("n"),
         lambda: form.env.setPlainText("A=b"),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from app.views.transcript.call_card import MAX_LINES, CallCard, PlainTextView, o
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS
 from mlx_engine.contract.requests import ToolCall
 from tests.app.conftest import Running
-from tests.app.scripted_engine import answer
-from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, calling, cards, choose, with_tools
+from tests.app.scripted_engine import answer, commit
+from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_card, calling, cards, choose, with_tools
 
 Start = Callable[..., Running]
 HOSTILE = "<b>x</b> <img src=http://a.b/c.png> [l](http://a.b) \u202egpj.exe\x1b[31m\u200b"
@@ -26,7 +27,7 @@ HOSTILE = "<b>x</b> <img src=http://a.b/c.png> [l](http://a.b) \u202egpj.exe\x1b
 def called(start: Start, result: str, call: ToolCall = PRODUCT) -> tuple[Running, CallCard]:
     """Return the app with a reply whose call has ended, and its card."""
     app, _ = with_tools(start, [calling(call), answer("It is 1888264.")], calculator=result, read_file=result)
-    choose(app, ask_for_call(app), 0)
+    choose(app, ask_for_card(app), 0)
     app.until(lambda: not app.conductor.busy)
     return app, cards(app)[0]
 
@@ -48,7 +49,7 @@ def test_a_card_is_between_the_texts_of_its_steps(start: Start) -> None:
 def test_a_waiting_card_shows_all_arguments(start: Start) -> None:
     long = "x" * 50_000 + "END"
     app, _ = with_tools(start, [calling(ToolCall("call_1", "calculator", f'{{"a": "{long}", "b": {{"c": [1, 2]}}}}'))])
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     text = card.arguments.toPlainText()
     assert long in text and '"c": [\n' in text
     assert card.arguments.height() <= (MAX_LINES + 1) * card.arguments._line_height()
@@ -112,14 +113,14 @@ def test_names_are_cut_and_kept_on_one_line(start: Start) -> None:
     app, tools = with_tools(start, [calling(replace(PRODUCT, name="x"))])
     name = "Always Allow\n" + "x" * 1000
     tools.offered = {"x": replace(tools.offered["calculator"], name=name, server="y" * 1000)}
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     assert "\n" not in card.header.text() and len(card.header.text()) < 90 and len(card.preview.text()) < 90
     assert card.minimumSizeHint().width() < 400
 
 
 def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
     app, tools = with_tools(start, [calling(PRODUCT, SECOND)], calculator="1888264", read_file="x")
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     app.until(card.choices[0].isEnabled)
     field = app.window.composer.field
     assert QApplication.focusWidget() in (None, field)
@@ -132,14 +133,14 @@ def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
 
 def test_allowing_is_possible_only_after_a_moment_and_denying_at_once(start: Start) -> None:
     app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = CallCard(app.slipstream.theme, ask_for_call(app).record, app.window.transcript.message_actions, app.reply)
+    card = CallCard(app.theme, ask_for_card(app).record, app.window.transcript.message_actions, app.reply)
     assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More ▾": False}
 
 
 def test_one_choice_stands_out_and_lasting_ones_are_in_a_menu(start: Start) -> None:
     """Four equal buttons gave no hint which one to press."""
     app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     assert [button.text() for button in card.choices if button.property("look") == "primary"] == ["Allow Once"]
     assert [action.text() for action in card.lasting] == ["Allow in This Chat", "Always Allow"]
     app.until(card.choices[2].isEnabled)
@@ -151,7 +152,7 @@ def test_one_choice_stands_out_and_lasting_ones_are_in_a_menu(start: Start) -> N
 
 def test_the_keyboard_reaches_every_choice_and_a_second_press_allows_no_other_call(start: Start) -> None:
     app, tools = with_tools(start, [calling(PRODUCT, SECOND)], calculator="1888264", read_file="x")
-    ask_for_call(app)
+    ask_for_card(app)
     first, second = cards(app)
     app.window.activateWindow()
     app.until(lambda: all(button.isEnabled() for card in (first, second) for button in card.choices))
@@ -171,15 +172,15 @@ def test_the_keyboard_reaches_every_choice_and_a_second_press_allows_no_other_ca
 
 def test_escape_stops_and_allows_nothing(start: Start) -> None:
     app, tools = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     app.until(card.choices[0].isEnabled)
-    app.window.menus["stop"].trigger()  # Escape
+    app.run("stop")  # Escape
     assert not tools.called and card.record.state == "stopped" and not app.conductor.busy
 
 
 def test_a_running_call_shows_its_progress_and_can_be_canceled(start: Start) -> None:
     app, tools = with_tools(start, [calling(PRODUCT)])
-    card = ask_for_call(app)
+    card = ask_for_card(app)
     choose(app, card, 0)
     app.until(lambda: "calculator" in tools.open)
     tools.open["calculator"][1](f"<b>1</b> of 2\u202e\n{'x' * 1000}")
@@ -204,10 +205,10 @@ def test_cards_follow_the_appearance(start: Start) -> None:
     app, card = called(start, "1888264")
     card.header.click()
     for appearance in ("dark", "light"):
-        app.slipstream.theme.set_appearance(appearance)  # type: ignore[arg-type]
+        app.theme.set_appearance(appearance)  # type: ignore[arg-type]
         card = cards(app)[0]
-        assert card.body is not None and card.result.font().family() == app.slipstream.theme.code_font.family()
-        assert card.result.font().pixelSize() == app.slipstream.theme.code_font.pixelSize()
+        assert card.body is not None and card.result.font().family() == app.theme.code_font.family()
+        assert card.result.font().pixelSize() == app.theme.code_font.pixelSize()
 
 
 def test_text_of_all_steps_is_found_selected_and_copied(start: Start) -> None:
@@ -284,3 +285,51 @@ def test_find_opens_cards_and_marks_the_words_in_them(start: Start) -> None:
     assert card.arguments.extraSelections()  # after it was closed and opened
     app.window.transcript.find_bar.close_search()
     assert not card.arguments.extraSelections()
+
+
+def test_the_steps_have_a_line_each_in_details(start: Start) -> None:
+    app, _ = called(start, "1888264")
+    app.reply.buttons.details.click()
+    text = app.reply.stats._details.facts.text()
+    assert "Step 1: 5 tokens · 512 tok/s · 0 of 9 prompt tokens reused" in text and "Step 2: 3 tokens" in text
+
+
+def test_cards_of_unknown_tools_and_bad_arguments_show_them(start: Start) -> None:
+    bad = ToolCall("call_4", "calculator", "[1]"), ToolCall("call_5", "send_mail", "{}")
+    app, _ = with_tools(start, [calling(*bad), answer("Sorry.")])
+    app.ask("What is 4817 × 392?")
+    assert [card.header.text()[3:] for card in cards(app)] == ["Calculator", "send_mail"]
+    assert [card.preview.text() for card in cards(app)] == ["[1]", "Unknown tool · {}"]
+
+
+def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> None:
+    gate = Event()
+    app, tools = with_tools(
+        start, [[commit("Let me see."), gate, *calling(PRODUCT, text="")], answer("It is 1888264.")], calculator="1888264"
+    )
+    app.send("What is 4817 × 392?")
+    app.until(lambda: app.conductor.replying_here)
+    asking = app.conductor.chat.id
+    app.conductor.new_chat()
+    gate.set()
+    app.until(lambda: app.conductor.reply_job.waiting)
+    assert "needs your approval" in app.window.foot.elsewhere.label.text()
+    rows = app.window.sidebar.list
+    row = rows.describe(rows._rows[asking].index())
+    assert row.trailing == "?" and not row.dotted  # one mark is enough
+    app.send("Another question")
+    assert "needs your approval" in app.notices[-1]
+    app.window.foot.elsewhere.button.click()
+    app.until(lambda: bool(cards(app)))
+    choose(app, cards(app)[0], 0)
+    app.idle()
+    assert app.answer.endswith("1888264.") and not rows.describe(rows._rows[asking].index()).trailing
+    assert len(tools.called) == 1
+
+
+def test_a_screen_reader_hears_what_wants_to_run(start: Start) -> None:
+    app, _ = with_tools(start, [calling(replace(PRODUCT, arguments='{"a": "\u202ex"}'))])
+    said: list[str] = []
+    app.window._announcer._say = said.append
+    ask_for_card(app)
+    assert said == ["Calculator needs approval: a: <U+202E>x"]

@@ -19,7 +19,6 @@ from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
 from tests.app.conftest import Running, reply_views
 from tests.app.scripted_engine import ScriptedEngine, commit, done
-from tests.app.test_window import shown_text
 from tests.benchmarks.recorded_engine import TEXT
 
 Start = Callable[..., Running]
@@ -269,7 +268,7 @@ def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
     app.until(lambda: not app.conductor.busy)
     assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
     assert not view.body.isVisible()
-    assert shown_text(app) == "42"
+    assert app.answer == "42"
     view.header.click()
     assert view.body.isVisible()
     assert [plain_text(block) for block in view.body.blocks] == ["Let me see."]
@@ -330,7 +329,7 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
     app = start()
     app.ask("word " * 3000 + "needle")
     transcript = app.window.transcript
-    app.window.menus["find"].trigger()
+    app.run("find")
     assert hits(transcript, qtbot, "needle")
     transcript.find_bar.find_next()
     rect = transcript.column.rect_of(transcript.find_bar.hits[0].position)

@@ -69,8 +69,7 @@ def test_a_card_is_shown_in_the_running_reply_and_after_a_restart(start: Start, 
     app = asked(start, broken(), data=tmp_path)
     assert [call.header.text() for call in calls(app)] == [f"▸  {TITLE}"] and shown_texts(app) == []
     chat = app.conductor.chat.id
-    app.window.close()
-    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    app.quit()
     again = start(data=tmp_path)
     again.until(lambda: again.conductor.chat.id == chat)
     (call,) = calls(again)
@@ -136,7 +135,7 @@ def test_token_sources_of_the_text_are_right(start: Start) -> None:
     call.header.click()
     fence = len("```\n")
     assert list(call.body._source_underlines(fence, fence + len(BROKEN))) == [(fence, fence + len(BROKEN), "target")]
-    app.slipstream.theme.show_token_sources(True)
+    app.theme.show_token_sources(True)
     assert call.body._part_underlines(0) == ((0, len(BROKEN), "target"),)
 
 

@@ -65,7 +65,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
 def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **options: Any) -> tuple[Running, TuneDialog]:
     """Load a pair and open the window, with everything read."""
     app = start(data=tmp_path, loaded=False, **options)
-    app.slipstream.start()
+    app.start()
     app.until(lambda: app.conductor.loader.progress is None)
     app.conductor.use(LoadPair(*folders))
     app.until(lambda: app.conductor.loader.progress is None)
@@ -73,32 +73,32 @@ def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **op
 
 
 def dialog(app: Running) -> TuneDialog:
-    app.window.menus["tune"].trigger()
+    app.run("tune")
     found = app.window.dialogs.find(TuneDialog)
     assert found is not None
-    app.until(lambda: not app.slipstream.tuning.reading)
+    app.until(lambda: not app.services.tuning.reading)
     return found
 
 
 def ended(app: Running) -> None:
-    job = app.slipstream.tuning
+    job = app.services.tuning
     app.until(lambda: not job.running and not job.reading)
 
 
-def test_it_says_what_a_run_uses_and_needs(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
-    _, window = opened(start, folders, tmp_path)
+def test_it_says_what_a_run_uses_and_needs(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    _, window = opened(begin, folders, tmp_path)
     assert window.prompts.text() == "12 from 12 chats, and 64 general ones. Private chats are left out."
     assert "64.0 GB free" in window.memory.text() and "until tuning ends" in window.disk.text()
     assert window.main.text() == "Start" and window.main.isEnabled() and window.notice.isHidden()
     assert window.pause.isHidden() and window.remove.isHidden() and window.reload.isHidden() and window.discard.isHidden()
 
 
-def test_a_run_shows_progress_is_paused_and_continued(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+def test_a_run_shows_progress_is_paused_and_continued(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     order = tmp_path / "order.json"
     folder = run_folder(*folders)
     play(READ, f"open({str(order)!r}, 'w').write(order)", *(step(number, 9) for number in range(1, 6)), WAIT, PAUSED)
-    app, window = opened(start, folders, tmp_path)
-    job = app.slipstream.tuning
+    app, window = opened(begin, folders, tmp_path)
+    job = app.services.tuning
     window.main.click()
     app.until(lambda: window.state.text() == "Generating reply 5 of 9")
     assert window.bar.fraction == pytest.approx(5 / 18) and "left for this part" in window.time.text()
@@ -119,10 +119,10 @@ def test_a_run_shows_progress_is_paused_and_continued(start: Start, folders: tup
     assert job.result == KEPT
 
 
-def test_a_double_click_on_start_does_not_pause(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+def test_a_double_click_on_start_does_not_pause(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     play(READ, step(1, 9), WAIT, PAUSED)
-    app, window = opened(start, folders, tmp_path)
-    job = app.slipstream.tuning
+    app, window = opened(begin, folders, tmp_path)
+    job = app.services.tuning
     window.main.click()
     app.until(lambda: job.progress is not None and window.pause.isVisible())
     for kind, pauses in ((QEvent.Type.MouseButtonDblClick, False), (QEvent.Type.MouseButtonPress, True)):
@@ -135,12 +135,12 @@ def test_a_double_click_on_start_does_not_pause(start: Start, folders: tuple[Pat
 
 
 def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
     play(READ, result(KEPT))
     gate = threading.Event()
     engine = ScriptedEngine([[commit("One"), gate, done()]])
-    app, window = opened(start, folders, tmp_path, engine=engine)
+    app, window = opened(begin, folders, tmp_path, engine=engine)
     window.main.click()
     ended(app)
     assert [cell.text() for cell in window.gains.rows[0]] == ["Your messages", "3.20", "4.00", "+25.0%"]
@@ -157,8 +157,8 @@ def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
     app.until(lambda: app.conductor.loader.progress is None)
 
 
-def test_a_result_that_was_not_kept_says_why(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
-    app, window = opened(start, folders, tmp_path)
+def test_a_result_that_was_not_kept_says_why(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+    app, window = opened(begin, folders, tmp_path)
     for found, reason in (
         (replace(KEPT, after=3.1, kept=False), "didn't rise for your messages"),
         (replace(KEPT, general_after=3.0, kept=False), "fell by more than 1% on general prompts"),
@@ -171,9 +171,9 @@ def test_a_result_that_was_not_kept_says_why(start: Start, folders: tuple[Path, 
 
 
 def test_a_process_that_fails_leaves_a_clear_message_and_can_be_continued(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     full = EngineText.of("no_disk_to_tune", "Tuning always leaves {size:.0f} GB free.", size=5.0)
     garbage = ("sys.stdout.buffer.write(bytes(range(256)) * 20)", "print('[1]')", 'print(\'{"event": "progress"}\')', "x")
     for steps, reason in (
@@ -190,39 +190,39 @@ def test_a_process_that_fails_leaves_a_clear_message_and_can_be_continued(
     play(READ, result(KEPT))
     window.main.click()
     ended(app)
-    assert window.error.isHidden() and app.slipstream.tuning.result == KEPT
+    assert window.error.isHidden() and app.services.tuning.result == KEPT
 
 
 @pytest.mark.parametrize("missing", ["program", "log folder"])
 def test_a_process_that_cannot_start_says_so(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch, missing: str
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     play(READ, result(KEPT))
     if missing == "program":
         monkeypatch.setattr(json_process.child, "command", lambda module: (str(tmp_path / "missing"), []))
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     if missing == "log folder":
-        app.slipstream.tuning._log_file = tmp_path / "missing" / "tuning.log"
+        app.services.tuning._log_file = tmp_path / "missing" / "tuning.log"
     window.main.click()
     ended(app)
     assert "Can't start tuning" in window.error.label.text() and window.main.isEnabled()
 
 
 def test_memory_that_does_not_suffice_is_said_before_the_start(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = tmp_path / "started"
     play(f"open({str(started)!r}, 'w')")
     monkeypatch.setattr(machine, "free_memory", lambda: 100_000_000)
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     window.main.click()
     ended(app)
     assert "only 100 MB is free" in window.error.label.text() and window.main.isEnabled()
     assert not started.exists()
 
 
-def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
-    app = start(data=tmp_path)
+def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
     window = dialog(app)
     assert "part of Slipstream" in window.notice.label.text() and not window.main.isEnabled() and window.models.isVisible()
     assert window.notice.y() < window.about.y(), "before the text about what tuning would do"
@@ -230,22 +230,22 @@ def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(start: Start, f
     app.until(lambda: app.conductor.loader.progress is None)
     assert "has no drafter" in window.notice.label.text() and not window.main.isEnabled()
     app.conductor.use(LoadPair(*folders))
-    app.until(lambda: app.slipstream.tuning.surveyed is not None and not app.slipstream.tuning.reading)
+    app.until(lambda: app.services.tuning.surveyed is not None and not app.services.tuning.reading)
     assert window.notice.isHidden() and window.main.isEnabled()
 
 
-def test_choosing_the_command_again_reads_the_messages_again(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_choosing_the_command_again_reads_the_messages_again(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
     """“Chat some more first” stayed after more chats while the window was open."""
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     with closing(Store(tmp_path / FILE)) as store:
         save(store, chat_of("One more?"))
     assert dialog(app) is window and window.prompts.text().startswith("13 from 13 chats")
 
 
-def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
-    app = start(data=tmp_path)
+def test_the_models_window_leads_to_it_from_the_loaded_pair(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
     app.window.dialogs.show_models()
-    models, picker = app.window.dialogs.find(PickerDialog), app.window.picker
+    models, picker = app.window.dialogs.find(PickerDialog), app.services.picker
     assert models is not None
     picker.add(*map(str, folders), "Mine")
     app.until(lambda: picker.selected.startswith("folder:"))
@@ -259,34 +259,34 @@ def test_the_models_window_leads_to_it_from_the_loaded_pair(start: Start, folder
     assert not tune.isVisible()
 
 
-def test_the_models_window_says_why_the_demo_pair_is_not_tuned(start: Start, tmp_path: Path) -> None:
+def test_the_models_window_says_why_the_demo_pair_is_not_tuned(begin: Start, tmp_path: Path) -> None:
     """The button was enabled, and led to a refusal."""
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     app.window.dialogs.show_models()
     models = app.window.dialogs.find(PickerDialog)
     assert models is not None
-    app.until(lambda: bool(app.window.picker.rows))
-    app.window.picker.select("demo")
+    app.until(lambda: bool(app.services.picker.rows))
+    app.services.picker.select("demo")
     tune = models.card.tune
     assert tune.isVisible() and not tune.isEnabled()
     assert "part of Slipstream" in tune.toolTip() and "part of Slipstream" in tune.accessibleDescription()
 
 
-def test_a_server_is_not_tuned(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
-    app = start(ScriptedEngine(pair=replace(PAIR, remote="192.168.1.20:8000")), data=tmp_path)
+def test_a_server_is_not_tuned(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    app = begin(ScriptedEngine(pair=replace(PAIR, remote="192.168.1.20:8000")), data=tmp_path)
     window = dialog(app)
     assert "A server is in use" in window.notice.label.text() and not window.main.isEnabled()
 
 
 def test_the_stored_result_is_shown_removed_and_no_longer_used(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tune_dialog, "confirm", lambda *_: True)
     target, drafter = folders
     file = adapter_path(drafter, target)
     write_adapter(file, AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-23", 2.0, 3.0))
     engine = ScriptedEngine(pair=replace(PAIR, tuned=True))
-    app, window = opened(start, folders, tmp_path, engine=engine)
+    app, window = opened(begin, folders, tmp_path, engine=engine)
     assert window.outcome.text() == "Tuned on 2026-11-23. The tuned drafter is in use." and window.main.text() == "Tune Again"
     assert [cell.text() for cell in window.gains.rows[0][1:]] == ["2.00", "3.00", "+50.0%"]
     window.remove.click()
@@ -302,14 +302,14 @@ def write_adapter(file: Path, record: AdapterRecord) -> None:
 
 
 def test_a_discarded_run_is_deleted(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tune_dialog, "confirm", lambda *_: True)
     folder = run_folder(*folders)
     folder.mkdir(parents=True)
     save_run_prompts(folder, [(Message("user", "Question 1?"),)])
     play(READ, step(1, 9), WAIT, PAUSED)
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     assert window.main.text() == "Continue"
     window.main.click()
     app.until(lambda: window.state.text() == "Generating reply 1 of 9")
@@ -320,7 +320,7 @@ def test_a_discarded_run_is_deleted(
 
 
 def test_a_run_can_be_ended_before_its_process_starts(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """“Pausing…” stayed, and the run wasn't deleted."""
     monkeypatch.setattr(tune_dialog, "confirm", lambda *_: True)
@@ -328,8 +328,8 @@ def test_a_run_can_be_ended_before_its_process_starts(
     folder.mkdir(parents=True)
     save_run_prompts(folder, [(Message("user", "Question 1?"),)])
     play(f"open({str(started)!r}, 'w')")
-    app, window = opened(start, folders, tmp_path)
-    job = app.slipstream.tuning
+    app, window = opened(begin, folders, tmp_path)
+    job = app.services.tuning
     for end, error in ((window.pause.click, ""), (job.pause_for_memory, "memory is almost full"), (window.discard.click, "")):
         assert window.main.text() == "Continue"
         window.main.click()
@@ -343,21 +343,21 @@ def test_a_run_can_be_ended_before_its_process_starts(
 
 
 def test_the_end_of_a_run_is_announced_if_the_window_is_closed(
-    start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
+    begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play
 ) -> None:
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     window.close()
     for last, text in ((result(KEPT), "has been tuned"), (result(replace(KEPT, kept=False)), "unchanged"), ("x", "stopped")):
         play(READ, last)
-        app.slipstream.tuning.start()
+        app.services.tuning.start()
         ended(app)
         assert text in app.notices[-1]
 
 
-def test_a_pair_that_was_reloaded_needs_no_reload(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+def test_a_pair_that_was_reloaded_needs_no_reload(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     """The Tune Drafter window offered Reload even if the pair had been loaded from the Models window."""
     target, drafter = folders
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     play(READ, result(KEPT))
     window.main.click()
     ended(app)
@@ -379,14 +379,14 @@ def test_changes_have_a_sign(start: Start, after: float, change: str) -> None:
     assert [cell.text() for cell in table.rows[1][1:]] == ["–"] * 3
 
 
-def test_quitting_pauses_the_run(start: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
+def test_quitting_pauses_the_run(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     saved = tmp_path / "saved"
     play(READ, step(1, 9), WAIT, f"open({str(saved)!r}, 'w').close()", PAUSED)
-    app, window = opened(start, folders, tmp_path)
+    app, window = opened(begin, folders, tmp_path)
     window.main.click()
     app.until(lambda: window.state.text() == "Generating reply 1 of 9")
-    app.window.close()
-    app.slipstream.tuning.wait(60_000)
+    app.quit()
+    app.services.tuning.wait(60_000)
     assert saved.exists()
 
 
@@ -414,10 +414,10 @@ def test_critical_memory_pauses_the_run(start: Start, folders: tuple[Path, Path]
     window.main.click()
     app.until(lambda: window.state.text() == "Generating reply 1 of 9")
     watch.check()
-    assert not app.slipstream.tuning.pausing
+    assert not app.services.tuning.pausing
     watch._read = lambda: "critical"
     watch.check()
-    assert app.slipstream.tuning.pausing
+    assert app.services.tuning.pausing
     ended(app)
     assert "memory is almost full" in window.error.label.text() and window.main.isEnabled()
 
@@ -430,7 +430,7 @@ def test_closing_the_window_on_a_mac_pauses_the_run(start: Start, folders: tuple
     app.window.quits_when_closed = False
     app.window.close()
     ended(app)
-    assert not app.slipstream.tuning.error
+    assert not app.services.tuning.error
     app.window.quits_when_closed = True
 
 

@@ -1,0 +1,133 @@
+"""Everything behind the window: engine, chats, models, tools, tuning, server, and settings."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Slot
+
+from app.session.chat_titles import ChatTitles
+from app.session.commands import Commands
+from app.session.conductor import Conductor
+from app.session.engine_adapter import EngineAdapter
+from app.session.local_server import LocalServer
+from app.session.notice import Notice
+from app.session.picker import Picker
+from app.session.preferences import Look, Preferences
+from app.session.saved_prompts import SavedPrompts
+from app.session.tool_box import ToolBox
+from app.session.tuning_run import TuningJob
+from app.session.updates import Updates, this_release
+from app.storage.database import FILE, open_store
+from app.storage.json_values import parse_json
+from app.storage.settings import ChatSettings
+from app.storage.store_thread import StoreThread
+from app.system.data_paths import DataPaths
+from app.text.language import tr
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.remote.switch import EngineSwitch
+
+
+class Services(QObject):
+    """The parts of the app that need no window. Views show them, and commands change them."""
+
+    def __init__(self, client: EngineSwitch, paths: DataPaths, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.paths, self.client = paths, client
+        data = paths.data if paths.data_writable else None
+        self.settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
+        self.preferences = Preferences(look, self.settings, self)
+        self.engine = EngineAdapter(client, self)
+        self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
+        self.tools = ToolBox(data, self)
+        self.conductor = conductor = Conductor(self.engine, self, self.store, self.tools)
+        self.commands = Commands(conductor, self)
+        self.picker = Picker(conductor, self, data)
+        self.tuning = TuningJob(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
+        self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
+        self.server = LocalServer(client, conductor.loader, self.preferences, self)
+        self.updates = Updates(this_release(), self.preferences, self)
+        self.titles = ChatTitles(conductor, lambda: self.preferences.chat_titles, self)
+        library = conductor.library
+        library.removed.connect(self.saved_prompts.forget)
+        library.became_private.connect(self.saved_prompts.forget)
+        library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
+        self.server.failed.connect(conductor.notify)
+        self.picker.connections.own_server = lambda: self.server.url
+        self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))
+        self.preferences.changed.connect(self._use_preferences)
+        self._use_preferences()
+        self._restore_state()
+
+    @Slot()
+    def _use_preferences(self) -> None:
+        self.conductor.set_new_chats(self.preferences.new_chats)
+        self.conductor.reply_job.most_steps = int(self.preferences.tool_steps)
+
+    def start(self) -> None:
+        """Read the chats, and load the models or connect to the server that were used last."""
+        conductor, connections = self.conductor, self.picker.connections
+        if self.paths.temporary:
+            folder = self.paths.settings
+            text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
+            conductor.notify(Notice(text, stays=True))
+        self.updates.start()
+        if self.preferences.serve_at_launch:
+            self.server.set_on(True)
+        conductor.library.load()
+        self.saved_prompts.apply()
+        if connections.problem:
+            conductor.notify(Notice(connections.problem, "error"))
+        conductor.loader.here = last_pair(self.settings)
+        last = connections.find(str(self.settings.value("connection") or ""))
+        if last is not None:
+            conductor.connect_to(last)
+        else:
+            conductor.use(last_pair(self.settings))
+        self.picker.start()
+
+    def close(self) -> None:
+        """Stop generation, and free the models. `engine.stopped` follows."""
+        self.server.close()
+        self.picker.close()
+        self.tuning.close()
+        self.save_chats()
+        self.engine.close()
+        self.tools.close()
+
+    def save_chats(self) -> None:
+        self.conductor.attachments.end()
+        self.conductor.save_settings()
+        self.conductor.reply_job.interrupt()
+
+    def save_state(self) -> None:
+        """Save what the next launch begins with."""
+        settings, loader, chosen = self.settings, self.conductor.loader, self.conductor.chat.settings
+        if (loaded := loader.loaded_from) is not None:
+            settings.setValue("target", str(loaded.target or ""))
+            settings.setValue("drafter", str(loaded.drafter or ""))
+            settings.setValue("auto_drafter", loaded.auto)
+        if loader.pair is not None:
+            settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
+        settings.setValue("dflash", chosen.dflash)
+        settings.setValue("thinking", chosen.thinking)
+        tools = {name: getattr(chosen.inherited, name) for name in ("tool_servers", "tools_off")}
+        settings.setValue("tools", json.dumps(tools))
+        settings.sync()
+
+    def _restore_state(self) -> None:
+        saved = ChatSettings.from_json(parse_json(str(self.settings.value("tools"))))
+        chosen = replace(
+            self.conductor.chat.settings,
+            dflash=self.settings.value("dflash", True, bool) is not False,
+            thinking=self.settings.value("thinking", False, bool) is True,
+            tool_servers=saved.tool_servers,
+            tools_off=saved.tools_off,
+        )
+        self.conductor.set_settings(chosen)
+
+
+def last_pair(settings: QSettings) -> LoadPair:
+    """Return the last used pair, even if its disk is currently unplugged."""
+    target, drafter = (Path(name) if (name := str(settings.value(key) or "")) else None for key in ("target", "drafter"))
+    return LoadPair(target, drafter if target else None, auto=bool(target and settings.value("auto_drafter", False, bool)))
