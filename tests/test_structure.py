@@ -150,6 +150,20 @@ def test_no_two_modules_share_a_name() -> None:
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
+# Views that are composed of another view's widgets. Their state is in app/session.
+COMPOSED = {("chat", "tools"), ("chat", "transcript"), ("compare", "transcript"), ("models", "machine")}
+
+
+def test_views_import_only_views_that_they_are_composed_of() -> None:
+    found = {
+        (path.parent.name, name.split(".")[2])
+        for path in sources("app/views")
+        for _, name in imports(path)
+        if name.startswith("app.views.") and name.split(".")[2] != path.parent.name
+    }
+    assert found == COMPOSED
+
+
 def test_session_and_storage_use_no_widgets() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
