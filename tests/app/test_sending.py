@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
@@ -89,6 +89,22 @@ def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot
     field.setPlainText("Not sent")
     qtbot.keyClick(field, Qt.Key.Key_Escape)
     assert app.conductor.editing is None and field.toPlainText() == ""
+
+
+def test_tab_visits_the_buttons_of_messages_from_left_to_right(start: Start) -> None:
+    app = start(ScriptedEngine([answer("One."), answer("Two."), answer("Three.")]))
+    app.ask("First")
+    app.window.menus["edit"].trigger()
+    app.ask("Second")
+    app.window.menus["regenerate"].trigger()
+    app.until(lambda: not app.conductor.busy)
+    for foot in (app.questions[-1], app.reply.buttons):
+        chain, widget = [], foot.nextInFocusChain()
+        while widget is not foot:
+            if isinstance(widget, QAbstractButton) and foot.isAncestorOf(widget) and widget.isVisible():
+                chain.append(widget)
+            widget = widget.nextInFocusChain()
+        assert len(chain) >= 3 and chain == sorted(chain, key=lambda button: button.mapTo(foot, QPoint()).x())
 
 
 def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:

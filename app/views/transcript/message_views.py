@@ -139,11 +139,12 @@ class ReplyActions(QWidget):
         self.resume = button(tr("Continue"), tr("Continue this reply"), "action", lambda: actions.resume.emit(turn))
         self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), "action", lambda: actions.compare.emit(turn))
         self.compare.setToolTip(tr("Answer this prompt with and without DFlash, side by side"))
-        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
         self._buttons: tuple[QPushButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
         flow = Flow(self, gap=16)
         for made in self._buttons:
             flow.addWidget(made)
+        # Tab follows the order in which widgets get their parent.
+        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
         if self.versions is not None:
             flow.addWidget(self.versions)
         self._available: tuple[bool, ...] = ()
@@ -207,17 +208,18 @@ class PromptView(MessageView):
         bubble.setVisible(bool(self.text))
         self.edit_button = button(tr("Edit"), tr("Edit message"), "action", lambda: actions.edit.emit(turn))
         self.edit_button.setToolTip(tr("Edit (keeps this version)"))
-        foot = row(None, self.edit_button)
-        layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)
+        foot = row(None)
         if turn.asked is not None:
             self.versions = VersionStepper(theme, turn.asked, actions, self)
-            foot.insertWidget(1, self.versions)
-            if turn.asked.attachments:
-                self.files = AttachmentChips(theme, removable=False, parent=self)
-                self.files.show_files(list(turn.asked.attachments), {})
-                layout.insertWidget(0, self.files)
-                if self.text:
-                    layout.insertSpacing(1, FILES_GAP)
+            foot.addWidget(self.versions)
+        foot.addWidget(self.edit_button)
+        layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)
+        if turn.asked is not None and turn.asked.attachments:
+            self.files = AttachmentChips(theme, removable=False, parent=self)
+            self.files.show_files(list(turn.asked.attachments), {})
+            layout.insertWidget(0, self.files)
+            if self.text:
+                layout.insertSpacing(1, FILES_GAP)
 
     def areas(self) -> dict[int, BlocksView]:
         return {ANSWER: self.blocks}
