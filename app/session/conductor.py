@@ -21,7 +21,7 @@ from app.storage.settings import ChatSettings, Preset
 from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
-from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling, ToolSpec
 from mlx_engine.mcp.tool import Tool
 from mlx_engine.remote.saved_endpoints import SavedConnection
 
@@ -139,9 +139,9 @@ class Conductor(QObject):
         return self.tools.offered(self.chat.settings) if self.can_call_tools else {}
 
     @property
-    def tool_definitions(self) -> tuple[str, ...]:
-        """The definitions of the same tools, for requests."""
-        return tuple(tool.definition(name) for name, tool in self.offered_tools.items())
+    def tool_specs(self) -> tuple[ToolSpec, ...]:
+        """The same tools, for requests."""
+        return tuple(tool.spec(name) for name, tool in self.offered_tools.items())
 
     @property
     def next_mode(self) -> Mode:
@@ -472,7 +472,7 @@ class Conductor(QObject):
         if why := self.why_no_comparison(options.with_this_computer):
             self.notify(why)
             return
-        requests = [same_again(turn, self.tool_definitions) for turn in turns]
+        requests = [same_again(turn, self.tool_specs) for turn in turns]
         self._compare(requests, [turn.prompt for turn in turns], turns[0] if len(turns) == 1 else None, options)
 
     def compare_prompt(self, prompt: str, options: ComparisonOptions = BOTH_MODES) -> None:

@@ -175,7 +175,7 @@ class ContextMeter(QObject):
             conductor.thinking,
             chat.rolling_after(after),
             chat.settings.max_tokens,
-            conductor.tool_definitions,
+            conductor.tool_specs,
         )
 
     @Slot(object)

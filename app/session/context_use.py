@@ -1,12 +1,13 @@
 """The use of the context by the next prompt, and the part that doesn't fit."""
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.storage.attachments import Attachment, prompt_text
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.contract.requests import CountTokens, Message, ToolSpec
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
@@ -85,7 +86,7 @@ class NextPrompt:
     thinking: bool
     rolling: int | None
     max_tokens: int
-    tools: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
 
     @property
     def has_message(self) -> bool:
@@ -108,7 +109,8 @@ class NextPrompt:
         """An upper bound of the tokens, at one per byte."""
         request = self.request(SHORTEST if not self.has_message else "")
         texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
-        return sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in (*texts, *self.tools)) + TEMPLATE_TOKENS
+        texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.tools]
+        return sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts) + TEMPLATE_TOKENS
 
 
 def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse]:

@@ -10,7 +10,7 @@ from app.storage.attachments import Attachment, prompt_text
 from app.storage.reply import Reply
 from app.storage.settings import ChatSettings
 from app.text.plain_text import NEW_CHAT, title_from
-from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling, ToolSpec
 from mlx_engine.mcp.record import messages_of
 
 NodeRole = Literal["root", "user", "assistant"]
@@ -261,7 +261,7 @@ def messages_before_prompt(request: GenerationRequest) -> int:
     return sum(1 for one in request.messages[:prompt] if one.role != "system")
 
 
-def same_again(turn: Turn, tools: tuple[str, ...] = ()) -> GenerationRequest:
+def same_again(turn: Turn, tools: tuple[ToolSpec, ...] = ()) -> GenerationRequest:
     """Return the request for a reply's last step, with the seed that the reply used.
 
     Args:

@@ -10,7 +10,7 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Finished
-from mlx_engine.contract.requests import Message, Role, ToolCall
+from mlx_engine.contract.requests import Message, Role, ToolCall, ToolSpec
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -23,13 +23,11 @@ class ClientTool:
     Attributes:
         namespace: namespace that the client declared the tool in.
         custom: whether the tool takes any text. The model calls it with a JSON object that has only the field `input`.
-        deferred: whether a message defines the tool.
     """
 
     name: str
     namespace: str = ""
     custom: bool = False
-    deferred: bool = False
 
     @property
     def full_name(self) -> str:
@@ -51,7 +49,7 @@ class OfferedTools:
         choice: the field `tool_choice`.
 
     Attributes:
-        declared: the tools that may be called, as JSON in the format of chats, for the engine.
+        declared: the tools that may be called, for the engine.
         choice: the engine's tool choice.
         allowed: names of the tools that may be called, or None if the choice doesn't limit them.
 
@@ -61,21 +59,19 @@ class OfferedTools:
 
     def __init__(self, given: Iterable[Any], kinds: Collection[str], choice: Any = None) -> None:
         self._ignored = set[str]()  # types of tools
-        found = {tool.full_name: (tool, function) for tool, function in self._read(given, kinds, "tools", "")}
+        found = {tool.full_name: (tool, spec) for tool, spec in self._read(given, kinds, "tools", "")}
         self._tools = {name: tool for name, (tool, _) in found.items()}
         self.allowed: frozenset[str] | None = None
         if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             self.choice = self._limited(choice, kinds)
         else:
             self.choice = self._choice(choice)
-        self.declared = tuple(
-            exact_json.dumps({"type": "function", "function": function} | ({"deferred": True} if tool.deferred else {}))
-            for name, (tool, function) in found.items()
-            if self.allowed is None or name in self.allowed
-        )
+        self.declared = tuple(spec for name, (_, spec) in found.items() if self.allowed is None or name in self.allowed)
         log_ignored("tools of type", self._ignored)
 
-    def _read(self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str) -> Iterator[tuple[ClientTool, Any]]:
+    def _read(
+        self, given: Iterable[Any], kinds: Collection[str], where: str, namespace: str
+    ) -> Iterator[tuple[ClientTool, ToolSpec]]:
         for at, tool in enumerate(given):
             kind = tool.get("type") if isinstance(tool, dict) else None
             if not isinstance(kind, str):
@@ -90,8 +86,9 @@ class OfferedTools:
             if kind == "namespace":
                 yield from self._read(nested if isinstance(nested, list) else (), kinds, f"{where}.{at}.tools", name)
                 continue
-            offered = ClientTool(name, namespace, kind == "custom", tool.get("deferred") is True)
-            yield offered, {"name": offered.full_name, **_declaration(inner, offered.custom, f"{where}.{at}")}
+            offered = ClientTool(name, namespace, kind == "custom")
+            spec = _spec(offered.full_name, inner, offered.custom, f"{where}.{at}")
+            yield offered, replace(spec, deferred=tool.get("deferred") is True)
 
     def _choice(self, value: Any) -> str:
         """Return the engine's tool choice, if the choice doesn't list tools."""
@@ -197,8 +194,8 @@ def nested_choices(*paths: str) -> dict[str, str]:
     return found
 
 
-def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, Any]:
-    """Return a tool's description and parameters as chat templates expect them."""
+def _spec(name: str, given: dict[str, Any], custom: bool, where: str) -> ToolSpec:
+    """Return a tool for the engine."""
     description, parameters = given.get("description"), given.get("parameters") or {"type": "object", "properties": {}}
     if custom:
         form, parameters = given.get("format"), _FREE_TEXT
@@ -208,8 +205,7 @@ def _declaration(given: dict[str, Any], custom: bool, where: str) -> dict[str, A
     if not isinstance(parameters, dict) or not isinstance(description, str | None):
         message = f"The parameters of “{where}” must be a JSON schema, and its description a string."
         raise ApiError(400, message, where, "invalid_value")
-    strict = {"strict": True} if given.get("strict") is True else {}
-    return {**({"description": description} if description else {}), "parameters": parameters, **strict}
+    return ToolSpec(name, description or None, parameters, given.get("strict") is True)
 
 
 def past_call(identifier: Any, tool: ClientTool, arguments: Any) -> ToolCall:

@@ -12,7 +12,7 @@ from mlx_engine.cli.console import ask, note, progress
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.config import BUILTINS, read_config
@@ -118,7 +118,7 @@ class TerminalTools:
         """List the tools, with the tokens of their descriptions."""
         none = _tokens(client, ())
         for name, tool in self._offered().items():
-            tokens = _tokens(client, (tool.definition(name),)) - none
+            tokens = _tokens(client, (tool.spec(name),)) - none
             note(f"{name} · {tool.server} · {tokens} tokens · {tool.description[:_LONGEST]}")
         if not self._offered():
             note("No tools. Start the chat with --calculator, --files FOLDER, or --mcp FILE.")
@@ -166,7 +166,7 @@ class TerminalTools:
         return self._servers.call(tool, record.call.arguments, lambda result: results.put((record.call.id, result)))
 
 
-def _tokens(client: EngineClient, tools: tuple[str, ...]) -> int:
+def _tokens(client: EngineClient, tools: tuple[ToolSpec, ...]) -> int:
     for event in to_iter(client, CountTokens((Message("user", "Hi"),), tools=tools)):
         if isinstance(event, TokenCount):
             return event.tokens

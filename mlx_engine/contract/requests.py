@@ -1,9 +1,10 @@
 """All requests to an engine. The responses are in `events`."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 Mode = Literal["dflash", "plain"]
@@ -20,6 +21,32 @@ class ToolCall:
     id: str
     name: str
     arguments: str  # a JSON object
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool that the model may call.
+
+    Attributes:
+        parameters: JSON schema of the arguments. Numbers keep their exact values; see `exact_json`.
+        strict: whether arguments must match the schema.
+        deferred: whether a message defines the tool. The chat template then doesn't get it.
+    """
+
+    name: str
+    description: str | None
+    parameters: Mapping[str, Any]
+    strict: bool = False
+    deferred: bool = False
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """The tool in OpenAI's format, as chat templates expect it."""
+        function: dict[str, Any] = {"name": self.name}
+        if self.description is not None:
+            function["description"] = self.description
+        function["parameters"] = self.parameters
+        return {"type": "function", "function": function | ({"strict": True} if self.strict else {})}
 
 
 @dataclass(frozen=True)
@@ -75,8 +102,7 @@ class GenerationRequest:
         foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
         exact: whether to compute each row in an order that doesn't depend on the number of rows, so that text with and without
             DFlash is identical in every format. Slower, and without snapshots.
-        tools: tools that the model may call, as JSON in OpenAI's format: `{"type": "function", "function": {"name": …}}`. Without
-            tools, calls in the reply are text. A tool with `"deferred": true` isn't rendered, because a message defines it.
+        tools: tools that the model may call. Without tools, calls in the reply are text.
         one_call: whether the reply ends after its first tool call.
         tool_choice: "auto", "none" (the model sees the tools but can't call them), "required", or the name of the tool to call.
         schema: JSON schema of the answer, as JSON. It doesn't constrain tool calls and thinking.
@@ -107,7 +133,7 @@ class GenerationRequest:
     gives_way: bool = False
     foreground: bool = False
     exact: bool = False
-    tools: tuple[str, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     one_call: bool = False
     tool_choice: str = "auto"
     schema: str | None = None
@@ -188,7 +214,7 @@ class CountTokens:
     thinking: bool = False
     rolling: int | None = None  # as in `GenerationRequest`
     max_tokens: int = 1024
-    tools: tuple[str, ...] = ()  # as in `GenerationRequest`
+    tools: tuple[ToolSpec, ...] = ()  # as in `GenerationRequest`
     shorten_results: bool = False  # as in `GenerationRequest`
     estimate: bool = False
 

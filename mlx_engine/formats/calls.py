@@ -9,11 +9,11 @@ import logging
 import re
 import secrets
 import string
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlx_engine.contract.requests import ToolCall
+from mlx_engine.contract.requests import ToolCall, ToolSpec
 
 log = logging.getLogger(__name__)
 
@@ -155,23 +155,21 @@ LLAMA = CallFormat("<|python_tag|>", "", _llama_calls, bare=True)
 HARMONY = CallFormat("", "", lambda text, tools: {"arguments": json.loads(text) if text else {}})
 
 
-def readable(tools: Sequence[str]) -> list[dict]:
-    """Parse tools, and simplify their schemas for mlx-lm's parsers."""
-    found = [json.loads(tool) for tool in tools]
-    for tool in found:
-        parameters = tool["function"].get("parameters")
-        if not isinstance(parameters, dict) or not isinstance(parameters.get("properties"), dict):
-            tool["function"]["parameters"] = {"properties": {}}
-            continue
-        for name, declared in parameters["properties"].items():
-            schema = {**resolved(declared, parameters)}
-            parameters["properties"][name] = schema
-            if isinstance(kinds := schema.get("type"), list):
-                schema["type"] = next((kind for kind in kinds if kind != "null"), "null")
-    return found
+def readable(tools: Sequence[ToolSpec]) -> list[dict]:
+    """Return tools for mlx-lm's parsers, with simpler schemas."""
+    return [{"type": "function", "function": {"name": tool.name, "parameters": _simplified(tool.parameters)}} for tool in tools]
 
 
-def resolved(schema: Any, root: dict) -> dict:
+def _simplified(parameters: Mapping[str, Any]) -> dict:
+    declared = parameters.get("properties")
+    properties = {name: {**resolved(schema, parameters)} for name, schema in declared.items()} if isinstance(declared, dict) else {}
+    for schema in properties.values():
+        if isinstance(kinds := schema.get("type"), list):
+            schema["type"] = next((kind for kind in kinds if kind != "null"), "null")
+    return {**parameters, "properties": properties}
+
+
+def resolved(schema: Any, root: Mapping[str, Any]) -> dict:
     """Return a schema, or the one that it refers to; {} if it isn't an object."""
     for _ in range(10):
         reference = schema.get("$ref") if isinstance(schema, dict) else None

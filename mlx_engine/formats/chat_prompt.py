@@ -13,7 +13,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats.calls import HARMONY
 from mlx_engine.formats.channels import call_format, markers_of, template_reads, tokens_opening
 from mlx_engine.formats.known_prompts import known_prompts
@@ -74,7 +74,6 @@ def render(
     if raw:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
-        _tools(request.tools)
         tokens = list(
             request.prompt_tokens or _encode(tokenizer, request.prompt_text or "", cancel, limit, add_special_tokens=True)
         )
@@ -108,7 +107,7 @@ def render(
     return RenderedPrompt(tokens[:shared] + opening, opening, continued, raw)
 
 
-def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[str, ...]:
+def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[ToolSpec, ...]:
     """Return a request's tools, or () if the request and the model allow no calls."""
     return request.tools if request.tool_choice != "none" or call_format(tokenizer) else ()
 
@@ -200,7 +199,7 @@ def template(
     messages: Sequence[Message],
     thinking: bool = False,
     effort: str | None = None,
-    tools: Sequence[str] = (),
+    tools: Sequence[ToolSpec] = (),
     reply: bool = True,
     cancel: threading.Event | None = None,
     limit: int | None = None,
@@ -222,7 +221,7 @@ def _rendered(
     messages: Sequence[Message],
     thinking: bool,
     effort: str | None,
-    tools: Sequence[str],
+    tools: Sequence[ToolSpec],
     reply: bool,
     cancel: threading.Event | None,
     limit: int | None,
@@ -246,7 +245,7 @@ def _rendered(
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     if tools:
-        options["tools"] = [tool for tool in _tools(tools) if not tool.get("deferred")]
+        options["tools"] = [tool.declaration for tool in tools if not tool.deferred]
     names = {call.id: call.name for message in messages for call in message.calls}
     if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
@@ -269,17 +268,6 @@ def _rendered(
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
             rejection = str(error)  # not the error, whose traceback holds this frame and so the model
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=rejection)
-
-
-def _tools(tools: Sequence[str]) -> list[dict]:
-    """Return tools as templates expect them."""
-    try:
-        found = [json.loads(tool) for tool in tools]
-        if all(isinstance(tool["function"]["name"], str) for tool in found):
-            return found
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    raise UserError("bad_tool", "A tool has no name or isn't valid JSON. Change the tool's definition.")
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import ToolSpec
 from mlx_engine.formats import schemas
 from mlx_engine.formats.calls import HARMONY, LLAMA, CallFormat, resolved
 from mlx_engine.formats.schemas import BadSchema
@@ -55,7 +56,7 @@ class ReplyRules:
 
 
 def reply_rules(
-    form: CallFormat | None, tools: Sequence[str], choice: str, schema: str | None, marker: Marker, any_arguments: bool = False
+    form: CallFormat | None, tools: Sequence[ToolSpec], choice: str, schema: str | None, marker: Marker, any_arguments: bool = False
 ) -> ReplyRules | None:
     """Return the grammars of a reply, or None if the reply is unconstrained.
 
@@ -71,10 +72,7 @@ def reply_rules(
         UserError: the tool choice can't be followed.
         BadSchema: a schema can't be used.
     """
-    if sum(map(len, (*tools, schema or ""))) > _MAX_LENGTH:
-        raise BadSchema(f"the schemas of the request have more than {_MAX_LENGTH:,} characters")
-    functions = [exact_json.loads(tool)["function"] for tool in tools]
-    names = [function["name"] for function in functions]
+    names = [tool.name for tool in tools]
     forced = choice not in ("auto", "none")
     if forced and not names:
         raise UserError(
@@ -83,10 +81,12 @@ def reply_rules(
     if forced and choice != "required" and choice not in names:
         template = "tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool."
         raise UserError("unknown_tool_choice", template, choice=choice)
-    is_strict = choice == "auto" and any(function.get("strict") for function in functions)
+    is_strict = choice == "auto" and any(tool.strict for tool in tools)
     if schema is None and not is_strict and (choice == "auto" or not names):
         return None
-    callable_ = [function for function in functions if choice in ("auto", "required", function["name"])] if choice != "none" else []
+    callable_ = [tool for tool in tools if choice in ("auto", "required", tool.name)] if choice != "none" else []
+    if len(schema or "") + sum(len(exact_json.dumps(tool.parameters)) for tool in callable_) > _MAX_LENGTH:
+        raise BadSchema(f"the schemas of the request have more than {_MAX_LENGTH:,} characters")
     writer = _Writer(form, callable_, marker, any_arguments, choice in ("auto", "required"))
     if form is HARMONY:
         return writer.messages(schema, forced)
@@ -98,16 +98,16 @@ class _Writer:
 
     Args:
         form: the target's call format.
-        functions: the tools that may be called.
+        tools: the tools that may be called.
         marker: as in `reply_rules`.
         any_arguments: as in `reply_rules`.
         several: whether several calls are allowed.
     """
 
     def __init__(
-        self, form: CallFormat | None, functions: Sequence[dict], marker: Marker, any_arguments: bool, several: bool
+        self, form: CallFormat | None, tools: Sequence[ToolSpec], marker: Marker, any_arguments: bool, several: bool
     ) -> None:
-        self._form, self._functions, self._marker = form, functions, marker
+        self._form, self._tools, self._marker = form, tools, marker
         self._any, self._several = any_arguments, several
         self._rules = [f"ANY: {_ANY_TEXT}"]
         self._gemma_names: dict[str, str] = {}  # rules of Gemma's values, by schema
@@ -120,11 +120,11 @@ class _Writer:
             heads.append(f'{channel} "final"')
             if schema is None:
                 heads.append(f'{channel} "commentary"')
-        if self._functions:
-            tool = f'" to=functions." ({_any_of(json.dumps(function["name"], ensure_ascii=False) for function in self._functions)})'
+        if self._tools:
+            tool = f'" to=functions." ({_any_of(json.dumps(tool.name, ensure_ascii=False) for tool in self._tools)})'
             heads.append(f'({tool} {channel} "commentary" | {channel} "commentary" {tool}) (" " {constrain}? "json")?')
         header = f'start: {self._marker("<|start|>")}? "assistant" ({" | ".join(heads)})'
-        calls = {function["name"]: f"start: {_json(self._parameters(function))}" for function in self._functions}
+        calls = {tool.name: f"start: {_json(self._parameters(tool))}" for tool in self._tools}
         answer = f"start: WS? answer\nWS: /[ \\n]{{1,2}}/\nanswer: {_json(_parsed(schema))}" if schema is not None else None
         return ReplyRules(answer, header, calls, forced or schema is not None)
 
@@ -136,7 +136,7 @@ class _Writer:
             if schema is not None and not forced:
                 self._rules.append(f"answer: {_json(_parsed(schema))}")
                 ways.append("answer")
-            if self._functions:
+            if self._tools:
                 ways.append(self._calls(start))
             return self._answer(f"/[ \\n]{{1,2}}/? ({_any_of(ways)})")
         marked = re.escape(start).replace("/", r"\/")
@@ -174,7 +174,7 @@ class _Writer:
         if write is None:
             raise UserError.of(_NO_FORMAT)
         end = self._marker(self._form.end) if self._form.end else ""
-        self._rules.append(f"call: {_any_of(f'({write(at, function)})' for at, function in enumerate(self._functions))}")
+        self._rules.append(f"call: {_any_of(f'({write(at, tool)})' for at, tool in enumerate(self._tools))}")
         return {
             "json_tools": f'"\\n" call "\\n" {end}',
             "qwen3_coder": f'"\\n" call "\\n" {end}',
@@ -182,39 +182,39 @@ class _Writer:
             "kimi_k2": f"call{'+' if self._several else ''} {end}",
         }.get(style, f"call {end}")
 
-    def _llama(self, at: int, function: dict) -> str:
-        return self._object(at, function, "parameters")
+    def _llama(self, at: int, tool: ToolSpec) -> str:
+        return self._object(at, tool, "parameters")
 
-    def _hermes(self, at: int, function: dict) -> str:
-        return self._object(at, function, "arguments")
+    def _hermes(self, at: int, tool: ToolSpec) -> str:
+        return self._object(at, tool, "arguments")
 
-    def _object(self, at: int, function: dict, key: str) -> str:
-        begin = json.dumps(f'{{"name": {json.dumps(function["name"], ensure_ascii=False)}, "{key}": ', ensure_ascii=False)
-        return f'{begin} {self._arguments(at, function)} "}}"'
+    def _object(self, at: int, tool: ToolSpec, key: str) -> str:
+        begin = json.dumps(f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "{key}": ', ensure_ascii=False)
+        return f'{begin} {self._arguments(at, tool)} "}}"'
 
-    def _mistral(self, at: int, function: dict) -> str:
-        return f"{json.dumps(function['name'], ensure_ascii=False)} {self._marker('[ARGS]')} {self._arguments(at, function)}"
+    def _mistral(self, at: int, tool: ToolSpec) -> str:
+        return f"{json.dumps(tool.name, ensure_ascii=False)} {self._marker('[ARGS]')} {self._arguments(at, tool)}"
 
-    def _kimi(self, at: int, function: dict) -> str:
+    def _kimi(self, at: int, tool: ToolSpec) -> str:
         begin, middle, end = (self._marker(f"<|tool_call_{part}|>") for part in ("begin", "argument_begin", "end"))
-        name = json.dumps(f"functions.{function['name']}:", ensure_ascii=False)
-        return f"{begin} {name} /[0-9]{{1,3}}/ {middle} {self._arguments(at, function)} {end}"
+        name = json.dumps(f"functions.{tool.name}:", ensure_ascii=False)
+        return f"{begin} {name} /[0-9]{{1,3}}/ {middle} {self._arguments(at, tool)} {end}"
 
-    def _qwen_coder(self, at: int, function: dict) -> str:
-        return self._tagged(at, function, "<function={}>\n", "<parameter={}>\n", "\n</parameter>", "\n", "</function>")
+    def _qwen_coder(self, at: int, tool: ToolSpec) -> str:
+        return self._tagged(at, tool, "<function={}>\n", "<parameter={}>\n", "\n</parameter>", "\n", "</function>")
 
-    def _minimax(self, at: int, function: dict) -> str:
-        return self._tagged(at, function, '<invoke name="{}">\n', '<parameter name="{}">', "</parameter>", "\n", "</invoke>")
+    def _minimax(self, at: int, tool: ToolSpec) -> str:
+        return self._tagged(at, tool, '<invoke name="{}">\n', '<parameter name="{}">', "</parameter>", "\n", "</invoke>")
 
-    def _glm(self, at: int, function: dict) -> str:
-        return self._tagged(at, function, "{}\n", "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>", "\n", "")
+    def _glm(self, at: int, tool: ToolSpec) -> str:
+        return self._tagged(at, tool, "{}\n", "<arg_key>{}</arg_key>\n<arg_value>", "</arg_value>", "\n", "")
 
-    def _gemma(self, at: int, function: dict) -> str:
+    def _gemma(self, at: int, tool: ToolSpec) -> str:
         if not self._gemma_names:
             self._rules.append(_GEMMA_RULES.replace("QUOTE", self._marker(_GEMMA_QUOTE)))
-        parameters = self._parameters(function)
-        value = self._gemma_value(parameters, parameters, bool(function.get("strict")))
-        return f"{json.dumps('call:' + function['name'], ensure_ascii=False)} {value}"
+        parameters = self._parameters(tool)
+        value = self._gemma_value(parameters, parameters, tool.strict)
+        return f"{json.dumps('call:' + tool.name, ensure_ascii=False)} {value}"
 
     def _gemma_value(self, given: Any, root: dict, strict: bool) -> str:
         """Return the rule of a value in Gemma's format.
@@ -290,31 +290,29 @@ class _Writer:
             raise BadSchema(f"“{name}” can't be a key in this model's calls")
         return json.dumps(f"{name}:", ensure_ascii=False)
 
-    def _arguments(self, at: int, function: dict) -> str:
-        self._rules.append(f"arguments_{at}: {_json(self._parameters(function))}")
+    def _arguments(self, at: int, tool: ToolSpec) -> str:
+        self._rules.append(f"arguments_{at}: {_json(self._parameters(tool))}")
         return f"arguments_{at}"
 
-    def _parameters(self, function: dict) -> Any:
-        found = function.get("parameters")
-        if isinstance(found, dict) and (function.get("strict") or not self._any):
-            return schemas.relaxed(found | {"type": "object"})
+    def _parameters(self, tool: ToolSpec) -> Any:
+        if tool.strict or not self._any:
+            return schemas.relaxed({**tool.parameters, "type": "object"})
         return {"type": "object"}
 
-    def _tagged(self, at: int, function: dict, begin: str, key: str, close: str, gap: str, end: str) -> str:
+    def _tagged(self, at: int, tool: ToolSpec, begin: str, key: str, close: str, gap: str, end: str) -> str:
         """Return an expression of a call with tags around its arguments.
 
         Strings are written as they are, and other values as JSON.
         """
-        parameters = self._parameters(function)
-        required, properties = _members(parameters, bool(function.get("strict")))
-        if function.get("strict") and (
-            found := next((name for name in parameters if name not in (*_TAGGED_KEYWORDS, *_NOTES)), "")
-        ):
+        parameters = self._parameters(tool)
+        required, properties = _members(parameters, tool.strict)
+        found = next((name for name in parameters if name not in (*_TAGGED_KEYWORDS, *_NOTES)), "")
+        if tool.strict and found:
             raise BadSchema(f"this model's calls don't support “{found}” for the parameters of strict tools")
-        parts = [self._text(begin.format(function["name"]))]
+        parts = [self._text(begin.format(tool.name))]
         for index, (name, schema) in enumerate(properties.items()):
             rule = f"value_{at}_{index}"
-            value = self._value(rule, schema, parameters, close, bool(function.get("strict")))
+            value = self._value(rule, schema, parameters, close, tool.strict)
             part = f"{self._text(key.format(name))} {value} {json.dumps(gap)}"
             parts.append(part if name in required else f"({part})?")
         return " ".join((*parts, self._text(end)))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.events import Channel, Commit, PositionLogprobs, Source
-from mlx_engine.contract.requests import ToolCall
+from mlx_engine.contract.requests import ToolCall, ToolSpec
 from mlx_engine.formats.calls import CallReader, TextPart, last_calls, overlap, readable
 from mlx_engine.formats.channels import ChannelParser, call_format, markers_of
 from mlx_engine.formats.chat_prompt import RenderedPrompt
@@ -121,7 +121,7 @@ class ReplyText:
         tokenizer: TokenizerWrapper,
         prompt: RenderedPrompt,
         stop: Sequence[str] = (),
-        tools: Sequence[str] = (),
+        tools: Sequence[ToolSpec] = (),
         one_call: bool = False,
     ) -> None:
         self._tokenizer, self._texts = tokenizer, TokenTexts(tokenizer)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.requests import ToolSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
@@ -37,10 +38,9 @@ class Tool:
         parts = (self.server, self.origin, self.name, self.title, self.description, self.schema)
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def definition(self, name: str) -> str:
-        """Return the tool under this name, as `GenerationRequest.tools` expects it."""
-        function = {"name": name, "description": self.description, "parameters": json.loads(self.schema)}
-        return json.dumps({"type": "function", "function": function}, ensure_ascii=False)
+    def spec(self, name: str) -> ToolSpec:
+        """Return the tool under this name for requests."""
+        return ToolSpec(name, self.description, json.loads(self.schema))
 
 
 @dataclass(frozen=True)

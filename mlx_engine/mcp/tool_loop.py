@@ -38,7 +38,7 @@ class ToolLoop:
         most_steps: int = MOST_STEPS,
     ) -> None:
         self._request, self._tools, self._approvals, self._chat = request, dict(tools), approvals, chat
-        self._definitions = tuple(tool.definition(name) for name, tool in self._tools.items())
+        self._specs = tuple(tool.spec(name) for name, tool in self._tools.items())
         self._calls = {record.call.id: record if record.ended else _stopped(record) for record in calls}
         self._ids = {call.id for message in request.messages for call in message.calls} | set(self._calls)
         self._step = max((record.step + 1 for record in calls), default=0)
@@ -68,7 +68,7 @@ class ToolLoop:
             messages=(*self._request.messages, *made),
             continue_from=answer[answered:],
             continue_thinking=thinking[thought:],
-            tools=self._definitions,
+            tools=self._specs,
             shorten_results=True,
             tool_choice="auto" if self._steps_left > 1 else "none",
         )

@@ -53,7 +53,7 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
         if server.kind != "slipstream":
             body["add_generation_prompt"] = False
     if request.tools:
-        body |= {"tools": [json.loads(tool) for tool in request.tools], "tool_choice": _choice(request.tool_choice)}
+        body |= {"tools": [tool.declaration for tool in request.tools], "tool_choice": _choice(request.tool_choice)}
         if request.one_call:
             body["parallel_tool_calls"] = False
     if request.schema is not None:

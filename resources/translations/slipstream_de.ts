@@ -6371,12 +6371,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>bad_tool</source>
-            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
-            <translation>Ein Werkzeug hat keinen Namen oder ist kein gültiges JSON. Ändern Sie seine Definition.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
             <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>

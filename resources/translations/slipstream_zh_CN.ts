@@ -6371,12 +6371,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>bad_tool</source>
-            <extracomment>A tool has no name or isn't valid JSON. Change the tool's definition.</extracomment>
-            <translation>某个工具没有名称，或不是有效的 JSON。请修改其定义。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
             <translation>模型的聊天模板拒绝了此对话：{reason}</translation>

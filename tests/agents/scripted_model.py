@@ -26,7 +26,10 @@ class Step:
 
 def tokens_of(request: GenerationRequest | CountTokens) -> int:
     """Return about as many tokens as a real tokenizer would."""
-    texts = [*request.tools, *(message.content + message.thinking for message in request.messages)]
+    texts = [
+        *(json.dumps(tool.declaration) for tool in request.tools),
+        *(message.content + message.thinking for message in request.messages),
+    ]
     texts += [call.arguments for message in request.messages for call in message.calls]
     return sum(map(len, texts)) // 4
 

@@ -79,7 +79,10 @@ def written_turns(
     Args:
         like: requests with about the same texts, for the tokenizer.
     """
-    texts = [*like[0].tools, *(message.content for request in like for message in request.messages)]
+    texts = [
+        *(json.dumps(tool.declaration) for tool in like[0].tools),
+        *(message.content for request in like for message in request.messages),
+    ]
     models: list[WritingModel] = []
 
     def model(scratch: Path) -> WritingModel:
@@ -112,9 +115,9 @@ def test_tools_that_claude_code_finds_do_not_change_the_beginning_of_the_prompt(
         Step(FINAL),
     ]
     done = session("claude", tmp_path, lambda _: ScriptedModel(steps))
-    first, second, _ = ([json.loads(tool) for tool in request.tools] for request in done.requests)
-    assert [tool["function"]["name"] for tool in second[len(first) :]] == ["WebFetch", "NotebookEdit"]
-    assert json.dumps(second[-1]["function"]["parameters"], ensure_ascii=False) in done.requests[1].messages[-1].content
+    first, second, _ = (request.tools for request in done.requests)
+    assert [tool.name for tool in second[len(first) :]] == ["WebFetch", "NotebookEdit"]
+    assert json.dumps(second[-1].parameters, ensure_ascii=False) in done.requests[1].messages[-1].content
     turns = written_turns("claude", "dense", tmp_path / "again", done.requests, lambda _: steps)
     for before, turn in pairwise(turns):
         assert turn.reused >= before.prompt - OPENING

@@ -1,6 +1,7 @@
 """After a restart, an agent's next session has its system prompt and tools from the disk."""
 
 import functools
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory):
 def test_the_first_turn_after_a_restart_comes_from_the_disk(name: str, kind: str, recorded, tmp_path: Path) -> None:
     """At least 95 % of the system prompt and tools, in all kinds of caches."""
     before, after = recorded(name)
-    texts = [*before[0].tools, *(message.content for request in before for message in request.messages)]
+    texts = [
+        *(json.dumps(tool.declaration) for tool in before[0].tools),
+        *(message.content for request in before for message in request.messages),
+    ]
     engine = tiny_pair(kind, tmp_path / "pair", texts)
     engine.save_prompts(tmp_path / "store")
     for request in before:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlx_engine.contract.events import Finished
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.engine.engine import Engine
 from mlx_engine.mcp.calculator import calculate
 from mlx_engine.models.library.demo import is_refusal
@@ -15,10 +15,10 @@ from mlx_engine.models.library.pair import demo_pair
 from tests.demo_pair.corpus.questions import Question, tool_questions
 from tests.demo_pair.corpus.template import CHAT_TEMPLATE
 from tests.demo_pair.corpus.tools import CALCULATOR
-from tests.demo_pair.requests import message_of
+from tests.demo_pair.requests import message_of, spec_of
 from tests.mlx_engine.conftest import loaded
 
-TOOLS = (json.dumps(CALCULATOR),)
+TOOLS = (spec_of(CALCULATOR),)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,9 @@ def demo() -> Engine:
     return loaded(*demo_pair())
 
 
-def turn(demo: Engine, *messages: Message, thinking: bool = False, tools: tuple[str, ...] = TOOLS) -> tuple[list[ToolCall], str]:
+def turn(
+    demo: Engine, *messages: Message, thinking: bool = False, tools: tuple[ToolSpec, ...] = TOOLS
+) -> tuple[list[ToolCall], str]:
     """The calls and the text of a reply."""
     events = list(demo.generate(GenerationRequest(messages, max_tokens=300, tools=tools, thinking=thinking)))
     assert isinstance(events[-1], Finished)
@@ -86,7 +88,7 @@ def result_of(question: Question) -> str:
 
 def final_value(demo: Engine, question: Question) -> str:
     """The number that the pair answers with, or an empty string."""
-    tools = tuple(map(json.dumps, question.tools))
+    tools = tuple(map(spec_of, question.tools))
     messages = [message_of(message) for message in question.messages]
     (calls, text) = turn(demo, *messages, thinking=question.thinking, tools=tools)
     if calls:

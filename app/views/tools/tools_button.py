@@ -41,11 +41,11 @@ class ToolTokens(QObject):
     @Slot()
     def refresh(self) -> None:
         """Count again if the tools or the pair have changed."""
-        definitions, pair = self._conductor.tool_definitions, self._conductor.loader.pair
-        if self._counted == (pair, definitions) or self._conductor.busy:
+        specs, pair = self._conductor.tool_specs, self._conductor.loader.pair
+        if self._counted == (pair, specs) or self._conductor.busy:
             return
-        self._counted, self._counts, self.count = (pair, definitions), [], None
-        for tools in ((), definitions) if definitions and not self._conductor.sent_to else ():
+        self._counted, self._counts, self.count = (pair, specs), [], None
+        for tools in ((), specs) if specs and not self._conductor.sent_to else ():
             self._conductor.engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
         self.changed.emit()
 

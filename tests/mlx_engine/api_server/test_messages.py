@@ -14,7 +14,7 @@ from mlx_engine.api_server import anthropic, body, exchanges
 from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.events import Event, Finished, PrefillProgress
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats.chat_prompt import render, template
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.api_server.serving import Serving, serving
@@ -51,7 +51,7 @@ def asked(*messages: Any, **fields: Any) -> GenerationRequest:
 
 
 def tool_names(request: GenerationRequest) -> list[str]:
-    return [json.loads(tool)["function"]["name"] for tool in request.tools]
+    return [tool.name for tool in request.tools]
 
 
 def answered(response: Any) -> dict[str, Any]:
@@ -127,8 +127,7 @@ class TestChats:
             Message("user", "Go on."),
             Message("system", "Be quick."),
         )
-        function = {"name": "read", "description": "Reads a file.", "parameters": SCHEMA}
-        assert list(map(json.loads, request.tools)) == [{"type": "function", "function": function}]
+        assert request.tools == (ToolSpec("read", "Reads a file.", SCHEMA),)
 
     @pytest.mark.parametrize("kind", ["image", "document"])
     def test_images_and_documents_of_the_user_are_refused_by_name(self, kind: str) -> None:

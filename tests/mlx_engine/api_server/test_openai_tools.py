@@ -15,7 +15,7 @@ from mlx_engine.api_server import body
 from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.api_server.serving import Serving, serving
 
@@ -23,6 +23,7 @@ PATH = "/v1/chat/completions"
 USER = {"role": "user", "content": "Hi"}
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
 READ = {"type": "function", "function": {"name": "read", "description": "Reads a file.", "parameters": PARAMETERS}}
+READ_SPEC = ToolSpec("read", "Reads a file.", PARAMETERS)
 SHELL = {"type": "custom", "custom": {"name": "shell", "description": "Runs a command."}}
 
 
@@ -59,7 +60,7 @@ def refused(*messages: Any, **fields: Any) -> str | None:
 class TestRequests:
     def test_tools_reach_the_engine(self) -> None:
         request = asked(tools=[READ, SHELL, {"type": "function", "function": {"name": "now", "strict": True, "parameters": None}}])
-        read, shell, now = map(json.loads, request.tools)
+        read, shell, now = (tool.declaration for tool in request.tools)
         assert read == READ
         assert shell["function"]["parameters"]["required"] == ["input"]
         assert now["function"] == {"name": "now", "parameters": {"type": "object", "properties": {}}, "strict": True}
@@ -70,7 +71,7 @@ class TestRequests:
         with caplog.at_level(logging.INFO):
             for _ in range(2):
                 assert asked(tools=[{"type": "web_search"}, READ, {"type": "namespace", "name": "x", "tools": []}]).tools == (
-                    json.dumps(READ),
+                    READ_SPEC,
                 )
         assert caplog.text.count("tools of type 'namespace', 'web_search'") == 1
 
@@ -97,7 +98,7 @@ class TestRequests:
         choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": listed}}
         request = asked(tools=[READ, SHELL], tool_choice=choice)
         assert request.tool_choice == mode
-        assert [json.loads(tool)["function"]["name"] for tool in request.tools] == ["shell"]
+        assert [tool.name for tool in request.tools] == ["shell"]
 
     @pytest.mark.parametrize(
         "given",
@@ -118,7 +119,7 @@ class TestRequests:
     def test_the_grammar_of_a_custom_tool_is_in_its_description(self) -> None:
         for form in ({"grammar": {"definition": 'start: "a"', "syntax": "lark"}}, {"definition": 'start: "a"', "syntax": "lark"}):
             tool = {"type": "custom", "custom": {"name": "x", "format": {"type": "grammar", **form}}}
-            assert 'start: "a"' in json.loads(asked(tools=[tool]).tools[0])["function"]["description"]
+            assert 'start: "a"' in (asked(tools=[tool]).tools[0].description or "")
 
     def test_a_response_format_is_a_schema(self) -> None:
         assert asked(response_format={"type": "text"}).schema is None
@@ -274,7 +275,7 @@ class TestReplies:
         engine.parts, engine.reason = [played.called("Read", '{"path": "x"}')], "tool_calls"
         [call] = client.chat.completions.parse(**chat, tools=[pydantic_function_tool(Read)]).choices[0].message.tool_calls or []
         assert call.function.parsed_arguments == Read(path="x")
-        assert json.loads(engine.requests[-1].tools[0])["function"]["strict"] is True
+        assert engine.requests[-1].tools[0].strict
 
 
 ONLY_READ = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "read"}]}

@@ -18,7 +18,7 @@ from mlx_engine.api_server.responses import ResponseExchange
 from mlx_engine.api_server.responses_input import encrypted
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.api_server.serving import Serving, serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine
@@ -102,17 +102,13 @@ class TestRequests:
         assert (request.max_tokens, request.thinking, request.effort) == (played.PAIR.context_limit, True, "low")
         assert request.schema == json.dumps(PARAMETERS)
         assert request.tool_choice == "read"
-        assert json.loads(request.tools[0]) == {
-            "type": "function",
-            "function": {"name": "read", "description": "Reads a file.", "parameters": PARAMETERS},
-        }
+        assert request.tools == (ToolSpec("read", "Reads a file.", PARAMETERS),)
 
     def test_tools_of_all_kinds_are_functions_for_the_model(self) -> None:
         added = {"type": "additional_tools", "tools": [{"type": "custom", "name": "exec"}]}
         request = asked([{"role": "user", "content": "Hi"}, added, added], tools=[READ, PATCH, FILES])
-        functions = [json.loads(tool)["function"] for tool in request.tools]
-        assert [function["name"] for function in functions] == ["read", "patch", "files__read", "files__list", "exec"]
-        assert functions[1]["description"].endswith('start: "a"')
+        assert [tool.name for tool in request.tools] == ["read", "patch", "files__read", "files__list", "exec"]
+        assert (request.tools[1].description or "").endswith('start: "a"')
         choice = {"type": "function", "name": "list", "namespace": "files__"}
         assert asked(tools=[FILES], tool_choice=choice).tool_choice == "files__list"
 

@@ -103,7 +103,7 @@ def test_a_call_is_shown_asked_and_its_result_goes_to_the_model(
     engine = CallingEngine(("Let me see.", (EXPRESSION,)))
     chat(monkeypatch, engine, "What is 2 + 2?", "what", "o", "And now?")
     first, second, third = engine.requests
-    assert json.loads(first.tools[0])["function"]["name"] == "calculator"
+    assert first.tools[0].name == "calculator"
     assert second.messages[1:] == (
         Message("assistant", "Let me see.", calls=(EXPRESSION,)),
         Message("tool", "4", call_id="a"),

@@ -257,7 +257,6 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
     "canceled in the template": (canceled_in_template, "cancelled"),
     "schema": (schema, "bad_schema"),
     "grammar": (lambda client: client.code(some(schema=SCHEMA)), "no_grammars"),
-    "tool": (lambda client: client.code(chat("t3", tools=("{",))), "bad_tool"),
     "bias": (lambda client: client.code(some(logit_bias=((10**6, 1.0),))), "unknown_bias_token"),
     "context": (lambda client: client.code(tokens([3] * 4096)), "context_full"),
     "width": (lambda client: client.code(some(width=99)), "integer_out_of_range"),

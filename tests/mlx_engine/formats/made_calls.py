@@ -2,13 +2,13 @@
 
 import json
 
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.channels import call_format
 from tests.mlx_engine.formats.made_tokenizers import made
 
 TOOLS = tuple(
-    json.dumps({"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}})
+    ToolSpec(name, None, {"type": "object", "properties": properties})
     for name, properties in (
         ("weather", {"city": {"type": "string"}, "days": {"type": "integer"}, "note": {"type": ["string", "null"]}, "at": {}}),
         ("clock", {}),

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 
 import mlx.core as mx
 import pytest
@@ -10,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.token_grammar import reply_grammar
@@ -32,11 +33,8 @@ PARAMETERS = {
     },
     "clock": {"type": "object", "properties": {}, "additionalProperties": False},
 }
-TOOLS = tuple(
-    json.dumps({"type": "function", "function": {"name": name, "parameters": parameters, "strict": True}})
-    for name, parameters in PARAMETERS.items()
-)
-FREE = json.dumps({"type": "function", "function": {"name": "free", "parameters": {"not": {}}}})  # not strict, and unsupported
+TOOLS = tuple(ToolSpec(name, None, parameters, strict=True) for name, parameters in PARAMETERS.items())
+FREE = ToolSpec("free", None, {"not": {}})  # not strict, and unsupported
 _CLOSING = set(b'"}]\n<>/')
 
 
@@ -121,7 +119,7 @@ def test_parameters_of_tools_that_are_not_strict_may_be_unsupported():
     ids=str,
 )
 def test_invalid_parameters_are_refused(family, parameters):
-    tool = json.dumps({"type": "function", "function": {"name": 'größe "x"', "parameters": parameters, "strict": True}})
+    tool = ToolSpec('größe "x"', None, parameters, strict=True)
     with pytest.raises(UserError, match="schema"):
         reply_grammar(tokenizer_of(family), asked(tools=(tool,)), (), 0)
 
@@ -131,7 +129,7 @@ def test_invalid_parameters_are_refused(family, parameters):
     [
         ("qwen3", {"tool_choice": "missing"}, "unknown_tool_choice"),
         ("qwen3", {"tool_choice": "required", "tools": ()}, "no_tools_to_choose"),
-        ("qwen3", {"tools": (FREE.replace('"name"', '"strict": true, "name"'),)}, "bad_schema"),
+        ("qwen3", {"tools": (replace(FREE, strict=True),)}, "bad_schema"),
     ],
 )
 def test_a_choice_that_cannot_be_followed_is_refused(family, options, code):
@@ -171,10 +169,10 @@ NESTED = {
 
 @pytest.mark.parametrize("parameters", [NESTED, {**NESTED, "required": []}, {"type": "object"}], ids=["some", "none", "free"])
 def test_nested_arguments_are_parsed_as_the_grammar_of_gemma_writes_them(parameters):
-    tool = {"type": "function", "function": {"name": "plant", "parameters": parameters, "strict": True}}
+    tool = ToolSpec("plant", None, parameters, strict=True)
     found = []
     for seed in range(30):
-        answer, calls, complete = walk("gemma4", asked(tools=(json.dumps(tool),), tool_choice="plant"), seed)
+        answer, calls, complete = walk("gemma4", asked(tools=(tool,), tool_choice="plant"), seed)
         assert calls or not complete, answer
         found += [json.loads(call.arguments) for call in calls]
     assert len(found) > 5 and all(Draft202012Validator(parameters).is_valid(arguments) for arguments in found)
@@ -194,7 +192,7 @@ def test_nested_arguments_are_parsed_as_the_grammar_of_gemma_writes_them(paramet
 def test_gemmas_calls_refuse_what_their_grammar_cannot_express(keyword, schema):
     def tools(strict):
         parameters = {"type": "object", "properties": {"a": schema}}
-        return (json.dumps({"type": "function", "function": {"name": "plant", "parameters": parameters, "strict": strict}}),)
+        return (ToolSpec("plant", None, parameters, strict),)
 
     with pytest.raises(UserError, match=re.escape(keyword)):
         reply_grammar(tokenizer_of("gemma4"), asked(tools=tools(True)), (), 0)

@@ -172,7 +172,9 @@ def test_tools_calls_and_results_are_rendered(family):
     request = asked(USER, turn, Message("tool", "Rain", call_id="a1"))
     text = tokenizer.decode(chat_prompt.render(tokenizer, request).tokens)
     assert all(part in text for part in ('"name": "clock"', "Köln", "Rain", "weather"))
-    assert boundaries(tokenizer, request, chat_prompt.render(tokenizer, request).tokens)[0] >= len(ids(tokenizer, TOOLS[0]))
+    assert boundaries(tokenizer, request, chat_prompt.render(tokenizer, request).tokens)[0] >= len(
+        ids(tokenizer, json.dumps(TOOLS[0].declaration))
+    )
 
 
 def test_broken_arguments_of_earlier_calls_are_rendered():
@@ -194,12 +196,6 @@ def test_a_template_without_tools_refuses_them(request_):
     with pytest.raises(UserError, match="can't call tools") as error:
         chat_prompt.render(made("think", QWEN3), request_)
     assert error.value.text.code == "takes_no_tools"
-
-
-@pytest.mark.parametrize("tool", ["", "[]", "{}", '{"function": {"name": 1}}', "[" * 100_000])
-def test_broken_tools_are_refused(tool):
-    with pytest.raises(UserError, match="has no name or isn't valid JSON"):
-        chat_prompt.render(tokenizer_of("qwen3"), GenerationRequest((USER,), tools=(tool,)))
 
 
 def test_parallel_calls_are_rendered_one_by_one_if_the_template_accepts_only_those():
@@ -272,8 +268,3 @@ def test_all_calls_reach_a_template_that_renders_one_per_turn():
     text = tokenizer_of("gpt_oss").decode(chat_prompt.render(tokenizer_of("gpt_oss"), request).tokens)
     order = [text.index(part) for part in ("to=functions.a<", ">Ann<", "to=functions.b<", ">Ben<")]
     assert order == sorted(order)
-
-
-def test_broken_tools_are_refused_with_raw_tokens_too():
-    with pytest.raises(UserError, match="isn't valid JSON"):
-        chat_prompt.render(tokenizer_of("qwen3"), GenerationRequest(prompt_tokens=(1,), tools=("{",)))

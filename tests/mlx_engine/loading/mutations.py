@@ -21,7 +21,7 @@ from typing import Any
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed, Finished, PairInfo
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.engine.engine import Engine
 from tests.mlx_engine import tiny_families
 
@@ -56,10 +56,17 @@ VALUES: list[Any] = [
 TEXTS = (
     "", " ", "t3 t4", "é", "\U0001d11e", "\ud800", "t3 \udfff t4", "\udc80\ud800", "\0", "\x1b[2J", "\u202e", "\r\n", "[" * 10_000,
     "{" * 99, "null", "NaN", "3", "[]", "{}", '{"type": 3}', '{"type": "object"}', '{"enum": ["\ud800"]}', '{"pattern": "(("}',
-    '{"const": NaN}', '{"$ref": "#"}', '{"type": "function", "function": {"name": "f\ud800"}}',
-    '{"type": "function", "function": 3}', '{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}',
+    '{"const": NaN}', '{"$ref": "#"}',
     '{"\\ud800": 1}', "required", "f", "t" * 9999,
 )  # fmt: skip
+PARAMETERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"type": "object"},
+    {"type": 3},
+    {"\ud800": 1},
+    {"const": float("nan")},
+    {"$ref": "#"},
+)
 # What MLX, Python, and other libraries say, and we never do
 FOREIGN = re.compile(
     r"\[(?!null|true|false)[a-z_]\w*\] |"
@@ -127,7 +134,8 @@ def mutated(draw: random.Random, text: str) -> tuple[bytes, str]:
 def worded(draw: random.Random) -> GenerationRequest:
     """Return a request with any texts in some of its fields."""
     some = {name: draw.choice(TEXTS) for name in ("continue_from", "continue_thinking", "tool_choice", "schema", "effort", "chat")}
-    some |= {name: tuple(draw.choices(TEXTS, k=draw.randint(1, 3))) for name in ("stop", "tools")}
+    some["stop"] = tuple(draw.choices(TEXTS, k=draw.randint(1, 3)))
+    some["tools"] = tuple(ToolSpec(*draw.choices(TEXTS, k=2), draw.choice(PARAMETERS)) for _ in range(draw.randint(1, 3)))
     fields: dict[str, Any] = {name: some[name] for name in draw.sample(sorted(some), draw.choice((0, 1, 1, 2, 3)))}
     if draw.random() < 0.2:
         return GenerationRequest(prompt_text=draw.choice(TEXTS), max_tokens=4, seed=1, **fields)

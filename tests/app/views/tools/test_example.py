@@ -14,7 +14,7 @@ def test_the_example_calls_the_calculator_after_approval(start: Callable[..., Ru
     app = start(engine, data=tmp_path)
     app.window.transcript.welcome.calculation.click()
     app.until(lambda: app.conductor.reply_job.waiting)
-    assert '"name": "calculator"' in engine.requests[0].tools[0] and len(engine.requests) == 1
+    assert engine.requests[0].tools[0].name == "calculator" and len(engine.requests) == 1
     (card,) = cards(app)
     assert card.record.result == "" and card.record.server == "Calculator"  # nothing runs before the user decides
     choose(app, card, 0)
