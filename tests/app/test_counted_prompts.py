@@ -61,7 +61,7 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
-    conductor, foot = demo.conductor, demo.window.foot
+    conductor, foot = demo.services.conductor, demo.window.foot
     meter, sent = foot._meter, 0
 
     @settings(max_examples=8)  # each is answered by the demo pair
@@ -93,7 +93,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
 
 @pytest.mark.parametrize("part", ["text", "file", "tools", "system", "chat"])
 def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot: QtBot, part: str) -> None:
-    conductor, foot = demo.conductor, demo.window.foot
+    conductor, foot = demo.services.conductor, demo.window.foot
     long = "A sentence of some words, with 12 digits. " * 5000  # 210 KB
     chat = Chat(settings=ChatSettings(system=long if part == "system" else "Be brief."))
     if part == "chat":

@@ -290,7 +290,7 @@ def test_a_long_prompt_injects_only_rows_that_windows_will_see(monkeypatch):
     reply(engine, request)
     assert sum(injected) <= max(windows) + 16 + 1
     drafted = reply(engine, tokens(PROMPT * 20, max_tokens=40, width=8, ignore_eos=True))
-    monkeypatch.setattr("mlx_engine.drafters.context.DraftContext.reads", lambda *_: True)
+    monkeypatch.setattr("mlx_engine.drafters.parts.context.DraftContext.reads", lambda *_: True)
     everything = reply(engine, tokens(PROMPT * 20, max_tokens=40, width=8, ignore_eos=True))
     assert sum(injected) > 220
     assert drafted.tokens == everything.tokens
