@@ -92,7 +92,7 @@ class GenerationRequest:
         width: rows per verify, 1 to the drafter's block size; None for automatic.
         seed: None draws a new one, which `Stats` reports.
         max_tokens: token limit of the reply.
-        ignore_eos: whether to continue after an end token.
+        ignore_eos: whether to continue after an end token. A grammar of a schema or of tools still ends the reply.
         effort: reasoning effort, for chat templates that support it.
         stop: strings that end the answer.
         reuse: whether to use and save snapshots of the prompt.

@@ -116,7 +116,7 @@ def _generate(
     operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
     chooser = Chooser(request.sampling, seed, operations, request.logprobs, grammar)
     penalties = Penalties(request.sampling, prompt, request.logit_bias, grammar)
-    ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
+    ends = frozenset[int]() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt, None if request.private else request.chat) if request.reuse else snapshots.new_branch(prompt)
     marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
     if marks and snapshots.disk is not None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import permutations
@@ -20,6 +21,10 @@ _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSc
 _CHOICES = ("const", "enum")
 _BOUNDS = {"minimum": _WHOLE, "maximum": _WHOLE, "exclusiveMinimum": _WHOLE - 1, "exclusiveMaximum": _WHOLE - 1}
 _MOST_LISTS = 100  # lists that a set's grammar may enumerate
+_MOST_REPEATS = 10_000  # of a part of a pattern: llguidance copies it once for each in every step
+_REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_ESCAPE = re.compile(r"\\(?:[pPuUx]\{[^}]*\}|.)", re.DOTALL)
+_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]?", re.DOTALL)
 _MOST_LEVELS = 2_000  # of nesting, through references: llguidance compiles recursively on the thread's stack
 _MOST_LOGGED = 100
 _logged: set[str] = set()
@@ -107,8 +112,31 @@ def check(schema: dict) -> None:
             multiples.append(exact_json.exact(part["multipleOf"]))
             if multiples[-1] <= 0:
                 raise BadSchema("“multipleOf” must be greater than 0")
+        patterns = {"patternProperties": part.get("patternProperties"), "pattern": [part.get("pattern")]}
+        for name, found in patterns.items():
+            if isinstance(found, dict | list) and any(isinstance(each, str) and _repeats(each) > _MOST_REPEATS for each in found):
+                raise BadSchema(f"{name}: a part repeats more than {_MOST_REPEATS:,} times, with all repetitions around it")
     _check_multiples(multiples)
     _check_recursion(schema)
+
+
+def _repeats(pattern: str) -> int:
+    """Return how often the most repeated part of a pattern may occur, as far as braces say."""
+    most, last, at = [1], 1, 0  # of each open group; of the last atom
+    while at < len(pattern):
+        if repeat := _REPEAT.match(pattern, at):
+            counts = [int(digits) if len(digits) < 10 else 10**9 for digits in repeat.groups() if digits]
+            last *= max(*counts, 1)
+        elif pattern[at] == "(":
+            most.append(1)
+        elif pattern[at] == ")" and len(most) > 1:
+            last = most.pop()
+        elif pattern[at] not in "?*+":
+            last = 1
+        most[-1] = max(most[-1], last)
+        atom = repeat or _ESCAPE.match(pattern, at) or _CLASS.match(pattern, at)
+        at = atom.end() if atom else at + 1
+    return max(most)
 
 
 def _check_number(name: str, value: Any, most: int, bounds_integers: bool = False) -> None:

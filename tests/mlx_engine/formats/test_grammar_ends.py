@@ -50,6 +50,14 @@ def limits(draw):
     return name, draw(st.integers(1, LIMITS[name]))
 
 
+@pytest.mark.parametrize("mode", ["plain", "dflash"])
+def test_a_schema_ends_a_reply_that_ignores_end_tokens(tiny_letters, mode):
+    text, _, reason = outcome(
+        tiny_letters, ask_tiny(Sampling(0.0), mode=mode, schema='{"const": [7]}', ignore_eos=True, max_tokens=60)
+    )
+    assert json.loads(text) == [7] and reason == "eos"
+
+
 @given(limits(), st.sampled_from(SCHEMA_SEEDS), st.sampled_from([0.0, 0.8]), st.sampled_from([2, 3, 5, 8, None]))
 def test_a_limit_ends_plain_decoding_and_dflash_at_the_same_token(tiny_letters, limit, seed, temperature, width):
     options = {"schema": json.dumps(made_schema(seed)), "sampling": Sampling(temperature), "seed": seed, "max_tokens": 60}

@@ -298,3 +298,35 @@ FOREIGN = (
 def test_refusals_use_no_words_of_the_library(schema):
     message = refusal(json.dumps(schema))
     assert not any(word in message for word in FOREIGN), message
+
+
+PIECES = st.recursive(
+    st.sampled_from(["a", ".", "[a-z]", r"[\]{9}]", r"\d", r"\{", r"\p{L}", r"\x{41}", "a|b"]).map(lambda text: (text, 1)),
+    lambda inner: (
+        st.tuples(inner, st.integers(1, 300), st.sampled_from(["{%d}", "{0,%d}", "{%d,}"])).map(
+            lambda drawn: (f"({drawn[0][0]}){drawn[2] % drawn[1]}", drawn[0][1] * drawn[1])
+        )
+        | st.lists(inner, min_size=1, max_size=3).map(lambda parts: ("".join(text for text, _ in parts), max(n for _, n in parts)))
+        | inner.map(lambda part: (f"(?:{part[0]})+?", part[1]))
+    ),
+    max_leaves=6,
+)
+
+
+@given(PIECES)
+def test_repeats_of_a_pattern_are_counted_through_groups(piece: tuple[str, int]) -> None:
+    pattern, repeats = piece
+    assert schemas._repeats(f"^{pattern}$") == repeats
+
+
+@pytest.mark.parametrize("schema", ['{"type": "string", "pattern": "P"}', '{"type": "object", "patternProperties": {"P": {}}}'])
+@pytest.mark.parametrize("pattern", ["^(a{1000}){1000}$", "^((a{30}){30}){30}$", "^a{99}{999}$", "^x(?:[(]a{200}|b){1,200}$"])
+def test_patterns_whose_steps_would_take_seconds_are_refused(schema: str, pattern: str) -> None:
+    """One such request kept the engine busy for minutes, after its client had left, too."""
+    found = refusal(schema.replace('"P"', f'"{pattern}"'))
+    assert ("patternProperties" if "patternProperties" in schema else "pattern") in found and "10,000" in found
+
+
+def test_usual_repeats_are_accepted() -> None:
+    assert accepts('{"type": "string", "pattern": "^(a{100}){2,100}$"}', f'"{"a" * 200}"')
+    assert not accepts('{"type": "string", "pattern": "^(a{100}){2,100}$"}', f'"{"a" * 250}"')
