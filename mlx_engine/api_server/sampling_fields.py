@@ -56,7 +56,7 @@ class SamplingFields(Fields):
         description="64 bits: a seed from 2⁶³ is the same as the seed minus 2⁶⁴; reply `i` of `n` uses `seed + i`",
     )
     stop: Stops | None = Field(None, description="one string or a list")
-    ignore_eos: bool | None = Field(None, description="continue to the token limit")
+    ignore_eos: bool | None = Field(None, description="continue to the token limit; a schema still ends the reply")
     stream: bool | None = Field(None, description="server-sent events")
     slipstream: Extension | None = Field(None, description="`dflash`: `auto` or `off`; `width`: tokens per verify")
 
