@@ -4,7 +4,7 @@
 #   packaging/setup.sh run     set up what Slipstream needs to run
 #   packaging/setup.sh test    also set up what the tests need
 #
-# Returns at once if nothing has changed: a stamp in .venv/ holds the hash of everything that set-up depends on. Changes nothing outside
+# Returns immediately if nothing has changed: a stamp in .venv/ holds the hash of everything that set-up depends on. Changes nothing outside
 # the project folder except system packages. PYTHON=/path/to/python3.12 selects the Python of a new environment.
 set -eu
 cd "$(dirname "$0")/.."

@@ -19,7 +19,7 @@ from app.widgets.formulas import typeset
 SyntaxColor = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
 # Code is colored in pieces. Only the last piece is colored again when the code grows, so the time of an update doesn't depend on
-# the length of the block. A piece ends where the code after it gets the same colors when lexed separately. If there is no such
+# the length of the block. A piece ends where the code after it gets the same colors when lexed separately. Without such a
 # place, as in a long comment, the piece grows up to the maximum.
 PIECE = 1200  # characters
 MAX_PIECE = 9600

@@ -52,7 +52,7 @@ class _PartlyFrozen:
 class StreamingMarkdown:
     """An incremental parser that reports how the blocks change.
 
-    `blocks` always equals the result of parsing the whole text at once. `parsed_chars` counts the characters given to the parser.
+    `blocks` always equals the result of parsing the whole text in one go. `parsed_chars` counts the characters given to the parser.
     """
 
     def __init__(self, text: str = "") -> None:

@@ -16,7 +16,7 @@ class NoticeAction:
 
 @dataclass(frozen=True)
 class Notice:
-    """A message to the user. It goes away by itself unless it needs an action."""
+    """A message to the user. It disappears unless it needs an action."""
 
     text: str
     kind: Literal["info", "error"] = "info"

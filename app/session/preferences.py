@@ -32,7 +32,7 @@ class Setting(Generic[T]):
         label: Callable[[], str],
         *,
         choices: Callable[[], Mapping[T, str]] | None = None,  # names of the allowed values, in order; None for a switch
-        allowed: range | None = None,  # the allowed values, if there are no choices
+        allowed: range | None = None,  # the allowed values, instead of choices
         help: Callable[[], str] | None = None,
         pane: Pane | None = "appearance",  # None if another window shows the setting
     ) -> None:
@@ -69,7 +69,7 @@ class Setting(Generic[T]):
 
 
 class Look(Protocol):
-    """What preferences change at once: the theme."""
+    """What preferences change immediately: the theme."""
 
     reduce_motion: bool
 

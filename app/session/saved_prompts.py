@@ -45,7 +45,7 @@ class SavedPrompts(QObject):
     def apply(self) -> None:
         """Send the settings to the engine if they have changed.
 
-        A folder that is no longer used is emptied.
+        A folder that isn't used any more is emptied.
         """
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
         request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)

@@ -81,7 +81,7 @@ def loaded_pair(loader: PairLoader) -> TuningPair | None:
 
 
 def why_not_tunable(loader: PairLoader) -> str:
-    """Return why there is no loaded pair to tune, or an empty string."""
+    """Return why no loaded pair can be tuned, or an empty string."""
     if loaded_pair(loader) is not None:
         return ""
     if loader.pair is None:

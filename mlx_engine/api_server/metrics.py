@@ -145,7 +145,7 @@ class RequestMeter:
     """Counts the replies to one HTTP request.
 
     Attributes:
-        endpoint: path of the request, or “other” if there is no such endpoint.
+        endpoint: path of the request, or “other” if the server has no such endpoint.
         tokens: tokens of the replies that have ended.
     """
 

@@ -265,7 +265,7 @@ def _part_text(part: Any, where: str, refuses: bool) -> str:
 
 
 def with_a_user(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages, the last of which becomes the user's if none is.
+    """Return the messages; if none is from the user, make the last one a user message.
 
     Chat templates need a user message.
     """

@@ -100,7 +100,7 @@ class Models:
             name: name in the request; None stands for the loaded pair, like “default”.
 
         Raises:
-            ApiError: there is no such pair, or it can't be loaded.
+            ApiError: the pair is unknown or can't be loaded.
         """
         async with self.entering(name) as entry:
             await asyncio.wait({entry})

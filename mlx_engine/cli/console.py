@@ -68,7 +68,7 @@ class ProgressLine:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Show a message at once."""
+        """Show a message immediately."""
         self._last = self._clock()
         progress(text) if self.is_live else note(text)
 

@@ -78,7 +78,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
 def in_background(work: Callable[[], Any], stop: threading.Event, tick: Callable[[], None] = lambda: None) -> Any:
     """Run `work` on its own thread, and return its result or raise its exception.
 
-    Calls `tick` several times a second meanwhile. On Ctrl-C, sets `stop`, waits briefly, and re-raises.
+    Calls `tick` several times a second. On Ctrl-C, sets `stop`, waits briefly, and re-raises.
     """
     future: Future[Any] = Future()  # not `Thread.join`, which after an interrupt in Python 3.11 considers the thread ended
 

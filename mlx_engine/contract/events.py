@@ -413,7 +413,7 @@ class DrafterResult:
         first_difference: index of the first token that differs there, or None.
         margin: change of the target's logits that would select the other token; None if no change would.
         verdict: as in `CompareResult`.
-        problem: why there are no replies.
+        problem: why replies are missing.
     """
 
     proposer: Proposer

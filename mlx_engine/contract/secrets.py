@@ -10,7 +10,7 @@ SECRETS_NOT_SAVED = EngineText.of(
     "secrets_not_saved", "The system's keychain isn't available, so secrets are kept only until you quit."
 )
 _REFERENCE = "keychain:"
-_unsaved: dict[tuple[str, str], str] = {}  # secrets by service and name, while there is no keychain
+_unsaved: dict[tuple[str, str], str] = {}  # secrets by service and name, without a keychain
 
 
 def save(service: str, name: str, secret: str) -> str | None:

@@ -8,7 +8,7 @@ from mlx_engine.contract.requests import Mode
 
 
 def fold(events: Iterable[Event]) -> CompletedReply:
-    """Return the whole reply from its events, the last of which is `Finished`."""
+    """Return the whole reply from its events, which end with `Finished`."""
     texts, tokens, event = {"answer": "", "thinking": ""}, list[int](), None
     for event in events:
         if isinstance(event, Commit):

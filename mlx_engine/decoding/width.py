@@ -9,7 +9,7 @@ outcomes: equal outcomes give equal choices. The model:
 - While plain steps win, trial rounds check whether that is still true. They may cost a fixed share of the time of all replies at
   similar temperatures, not of one reply. A part of this credit is kept for the start of the next reply, whose text may differ.
 - A reply starts with the usual acceptance of earlier replies. If few drafts of the latest reply were accepted and plain steps won,
-  they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance at once.
+  they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance.
 """
 
 from dataclasses import dataclass, replace

@@ -82,7 +82,7 @@ def make(
 
     Args:
         config: from `parse`.
-        weights: tensors by published name, all of which must be used. The dict is emptied.
+        weights: tensors by published name. All must be used. The dict is emptied.
         dtype: dtype of all computations. Drafters whose activations exceed the range of float16 use bfloat16 instead of it.
         embed: the target's embedding, with its scale.
         head: the target's head.

@@ -88,7 +88,7 @@ class TextDifference:
 def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> TextDifference:
     """Measure the difference of two replies that share the tokens before index `at`.
 
-    Runs the target again, in prefill passes. There is no margin if one reply ends at `at` or a filter removed one of the tokens.
+    Runs the target again, in prefill passes. The margin is None if one reply ends at `at` or a filter removed one of the tokens.
     """
     if at >= min(len(a), len(b)):
         return TextDifference(at, None, False)

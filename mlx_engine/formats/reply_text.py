@@ -39,7 +39,7 @@ class _Text:
     runs: list[_Run] = field(default_factory=list)
 
     def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Add the text of tokens, of which only the last completes a character."""
+        """Append decoded text whose last token completes a character."""
         left = len(text)
         for source in sources[:-1]:
             if left:

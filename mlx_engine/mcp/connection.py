@@ -61,7 +61,7 @@ class Connection:
         return replace(self._status, log=self._link.log)
 
     def start(self, open_browser: Callable[[str], None] | None = None) -> None:
-        """Connect, if there is no connection."""
+        """Connect, unless connected."""
         if self._task is None or self._task.done():
             self._was_ready = False
             self._set("connecting")
@@ -230,7 +230,7 @@ async def _subscribe(client: Client) -> None:
 
 
 def _problem(error: Exception, config: ServerConfig) -> EngineText:
-    """Return why there is no connection."""
+    """Return why the server isn't connected."""
     cause = next(_causes(error))
     reason = _cut(str(cause) or type(cause).__name__, _LONGEST_MESSAGE)
     if isinstance(cause, UserError):

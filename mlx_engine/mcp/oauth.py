@@ -87,7 +87,7 @@ class _Provider(OAuthClientProvider):
 
 @asynccontextmanager
 async def authorization(url: str, open_browser: Callable[[str], None] | None) -> AsyncIterator[OAuthClientProvider | None]:
-    """Yield the authentication for an address, or None if there are no credentials.
+    """Yield the authentication for an address, or None without credentials.
 
     Args:
         open_browser: called with the address of the sign-in page. None if the user hasn't asked for a sign-in; then a missing or

@@ -40,7 +40,7 @@ class ToolServers:
         self._closed = False
 
     def configure(self, configs: Sequence[ServerConfig]) -> None:
-        """Use these servers. Servers that changed or are no longer listed are closed."""
+        """Use these servers. Servers that changed or were removed are closed."""
         self._configs = {config.name: config for config in configs}
         if self._loop is not None:
             self._post(self._close_changed)

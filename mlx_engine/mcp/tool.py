@@ -49,7 +49,7 @@ class ToolResult:
 
     Attributes:
         text: the result for the model; untrusted if it comes from the server.
-        error: why there is no result from the server; None if there is one.
+        error: why the server returned no result, or None.
         failed: whether the call failed, at the server or before it.
     """
 

@@ -345,7 +345,7 @@ class _Writer:
                 self._changed.wait_for(lambda: not self._queue or self._queue[0] is not current)
 
     def close(self, seconds: float) -> None:
-        """End the thread after its queue, of which at most the current part is written after `seconds`."""
+        """End the thread after its queue. After `seconds`, it only finishes the current part."""
         if self._thread is None:
             return
         with self._changed:

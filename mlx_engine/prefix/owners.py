@@ -40,7 +40,7 @@ class Owners:
         return {owner: self.keys(owner) for owner in self.all()}
 
     def keys(self, owner: str) -> set[str]:
-        """Return the keys of an owner's parts, and maybe of some that are no longer stored."""
+        """Return the keys of an owner's parts, and maybe of some that were deleted."""
         try:
             return {line.decode() for line in self._path(owner).read_bytes().split(b"\n") if _KEY.fullmatch(line)}
         except FileNotFoundError:
@@ -58,7 +58,7 @@ class Owners:
         self._path(owner).unlink(missing_ok=True)
 
     def discard(self, owner: str, keys: Collection[str]) -> set[str]:
-        """Make parts no longer belong to an owner. Return those that then belong to nobody."""
+        """Remove parts from an owner. Return those that are left without an owner."""
         if not keys:
             return set()
         owned = self.keys(owner)
@@ -66,7 +66,7 @@ class Owners:
         return set(keys).difference(*self.read().values())
 
     def retain(self, owned: Mapping[str, set[str]], stored: Collection[str]) -> None:
-        """Of what `read` returned, drop the keys of parts that are no longer stored."""
+        """Of what `read` returned, drop the keys of deleted parts."""
         for owner, keys in owned.items():
             if not (left := keys.intersection(stored)):
                 self.drop(owner)

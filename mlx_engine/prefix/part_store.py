@@ -207,7 +207,7 @@ class PrefixStore:
         unfinished = self.folder / f"{part.key}.{owner}-{secrets.token_hex(4)}.unfinished"
 
         def finish() -> bool:
-            if not unfinished.exists():  # the chat's prompts were deleted meanwhile
+            if not unfinished.exists():  # the chat's prompts were deleted during the wait
                 return False
             os.replace(unfinished, path)
             try:
@@ -348,7 +348,7 @@ class PrefixStore:
         self._index = None
 
     def _match_index_to_files(self, gone: Collection[str] = ()) -> None:
-        """Delete the files that nobody owns or finishes, then make the index list the others.
+        """Delete the files without an owner or a writer, then make the index list the others.
 
         Args:
             gone: owners whose files aren't finished, either.

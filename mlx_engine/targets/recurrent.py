@@ -1,6 +1,6 @@
 """Adapter of mlx-lm's `ArraysCache` of a gated delta net, a short convolution, or a Mamba-2 mixer.
 
-It holds a convolution's last inputs and, except for a short convolution, a recurrent state, neither of which can be trimmed. A
+It holds a convolution's last inputs and, except for a short convolution, a recurrent state. Neither can be trimmed. A
 rewind restores the state from before the block and replays the kept rows. The host need not know how many rows those are: a block
 queued behind another starts from the other block's rows, and the device computes the state after those that were kept.
 """

@@ -120,7 +120,7 @@ class _Run:
     def replies(
         self, prompts: Sequence[tuple[Message, ...]], general: Sequence[tuple[Message, ...]]
     ) -> Generator[TuningProgress, None, tuple[Replies, Replies]]:
-        """Record the replies that aren't on disk yet, and delete the files of prompts that are no longer used."""
+        """Record the replies that aren't on disk yet, and delete the files of unused prompts."""
         used = {self._state, *map(self._file, prompts), *map(self._file, general)}
         for file in self.folder.glob("*.safetensors"):
             if file not in used:

@@ -298,7 +298,7 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
         session = Session(Services(client, DataPaths(tmp_path, tmp_path, data, data_writable), Look()), engine)
         started.append(session)
         if "views" in request.path.parts:
-            assert session.window.dialogs  # some open by themselves
+            assert session.window.dialogs  # some open without a click
         if loaded:
             session.load()
         return session

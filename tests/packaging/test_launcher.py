@@ -1,4 +1,4 @@
-"""Child processes end by themselves when the bundle's launcher runs them, whatever goes wrong in them."""
+"""Child processes end without help when the bundle's launcher runs them, whatever goes wrong in them."""
 
 import subprocess
 import sys

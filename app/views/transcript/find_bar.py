@@ -267,7 +267,7 @@ class LinkNavigator(QObject):
 
     @Slot()
     def _clear(self) -> None:
-        self.current = None  # the selection is no longer the link
+        self.current = None  # the selection isn't the link any more
 
     def _links(self) -> Iterator[FindHit]:
         for number, item in enumerate(self._view.column.items):

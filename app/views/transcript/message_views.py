@@ -266,7 +266,7 @@ class _BubbleText(BlocksView):
 
 
 class DividerView(QWidget):
-    """A line below the messages that are no longer sent to the model."""
+    """A line below the messages that aren't sent to the model any more."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

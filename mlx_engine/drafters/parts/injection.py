@@ -55,7 +55,7 @@ class FeatureFusion:
 
 
 class Injection:
-    """Turns features into keys and values. Layers with the same window form a group, which is extended at once.
+    """Turns features into keys and values. Layers with the same window form a group, which is extended in one step.
 
     Args:
         tensors: the drafter's tensors, which are freed.

@@ -1,4 +1,4 @@
-"""The fields of drafters that are published by themselves: DFlash, DFlash 2, DSpark, and EAGLE-3."""
+"""The fields of drafters with a repository of their own: DFlash, DFlash 2, DSpark, and EAGLE-3."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

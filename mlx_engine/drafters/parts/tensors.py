@@ -37,7 +37,7 @@ def save_tensors(file: Path, tensors: dict[str, mx.array], metadata: dict[str, s
 
 
 class Tensors:
-    """A drafter's tensors, each of which must be taken exactly once.
+    """A drafter's tensors. Each must be taken exactly once.
 
     Args:
         weights: tensors by published name.

@@ -77,7 +77,7 @@ def pairs(row: Row, point: Point) -> set[tuple[Any, Any]]:
 
 @cache
 def sample() -> dict[Row, list[Point]]:
-    """Choose two points for each row, each of which covers the most pairs that no other has covered."""
+    """Choose two points for each row, each with the most pairs that no other has covered."""
     covered: set[tuple[Any, Any]] = set()
     chosen: dict[Row, list[Point]] = {row: [] for row in ROWS}
     for _, row in product(range(2), ROWS):
