@@ -74,17 +74,20 @@ def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot
     transcript, field, bar = app.window.transcript, app.window.composer.field, app.window.transcript.verticalScrollBar()
     for text in ("One", "Two"):
         app.ask(text)
+    app.until(lambda: bar.value() == bar.maximum() > 0)
     bar.setValue(0)
     assert not transcript.following
     app.window.menus["edit"].trigger()
     app.ask("Edited")
-    assert transcript.following and bar.value() == bar.maximum() > 0
+    assert transcript.following
+    app.until(lambda: bar.value() == bar.maximum() > 0)
     app.window.menus["new_chat"].trigger()
     app.ask("Three")
     app.window.menus["regenerate"].trigger()
     app.until(lambda: not app.conductor.busy)
     app.window.menus["previous_version"].trigger()
-    assert bar.maximum() == 0 and transcript.following, "all of the chat is visible"
+    app.until(lambda: bar.maximum() == 0)
+    assert transcript.following, "all of the chat is visible"
     app.window.menus["edit"].trigger()
     field.setPlainText("Not sent")
     qtbot.keyClick(field, Qt.Key.Key_Escape)
