@@ -19,6 +19,7 @@ from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, re
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
+EARLIER = Path(__file__).parents[2] / "earlier_files"
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108)
 
 
@@ -55,6 +56,12 @@ def test_a_record_is_read_as_it_was_saved(pair):
         4.0,
         4.5,
     )
+
+
+def test_an_adapter_of_an_earlier_version_is_used(tmp_path):
+    target, drafter = (Path(shutil.copytree(GOLDEN / "e2e_qwen3" / part, tmp_path / part)) for part in ("target", "drafter"))
+    shutil.copy(EARLIER / adapter_path(drafter, target).name, drafter)
+    assert loaded(Engine(), target, drafter).tuned
 
 
 def test_merging_adds_the_product_of_both_matrices(pair):
