@@ -46,7 +46,7 @@ def test_chats_open_with_versions_calls_files_and_folders(earlier: Session) -> N
     first, second = chat.turns
     assert first.reply.answer == "The sky is blue because air scatters blue light more."
     assert first.reply.stats is not None and first.reply.stats.tokens_per_round == 4.5
-    assert second.answered is not None and second.answered.place == (1, 2) and second.reply.answer == "A second version."
+    assert second.answered is not None and second.answered.place == (2, 2) and second.reply.answer == "A second version."
     other = second.answered.parent.children[0].reply  # type: ignore[union-attr]
     assert other is not None and (other.answer, other.thinking, other.reason) == ("Seventeen.", "Let me think.", "length")
     (turn,) = opened(earlier, "What is 4817 × 392?").turns
