@@ -20,7 +20,7 @@ from mlx_engine.contract.requests import Mode
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import MTP, parse
 from mlx_engine.hardware import machine
-from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config, whole
+from mlx_engine.models.configs.target_config import target_problem, text_config, whole
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.chat_template import folder_template_problem
@@ -358,19 +358,6 @@ def check_hub(variant: Variant) -> Variant:
     variant = replace(variant, chat_problem=found.chat_problem)
     variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
     return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
-
-
-def check_folders(target: Path, drafter: Path | None) -> tuple[EngineText | None, EngineText | None]:
-    """Return why two folders can't be used together, and why the target can't chat, or None.
-
-    Raises:
-        UserError: a folder can't be read.
-    """
-    config = read_config(target)
-    problem = target_problem(config)
-    if problem is None and drafter is not None:
-        problem = dflash_problem(config) or pair_problem(config, read_config(drafter))
-    return problem, folder_template_problem(target, config)
 
 
 def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.session.conductor import Conductor
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Connections
-from app.session.model_list import Candidate, Estimator, Filter, Survey, Variant, check_folders, check_hub, matching, survey
+from app.session.model_list import Candidate, Estimator, Filter, Survey, Variant, check_hub, matching, survey
 from app.session.model_storage import Background, Storage
 from app.session.notice import Notice
 from app.text.language import sentences, tr, translated
@@ -21,6 +21,9 @@ from mlx_engine.contract.secrets import is_available
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
+from mlx_engine.models.files.chat_template import folder_template_problem
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.library import local_models, repo_of
 from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair, demo_pair, remove_custom_pair
@@ -382,7 +385,9 @@ class Picker(QObject):
 
         def work() -> list[str]:
             if is_folder(target):
-                problems = check_folders(Path(target).expanduser(), Path(drafter).expanduser() if drafter else None)
+                folder = Path(target).expanduser()
+                check_loadable(folder, Path(drafter).expanduser() if drafter else None)
+                problems = None, folder_template_problem(folder, read_config(folder))
             else:
                 found = check_hub(Variant(pair=Pair(target, drafter or None)))
                 problems = found.problem, found.chat_problem

@@ -39,9 +39,10 @@ from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.hardware import machine, memory
-from mlx_engine.loading.loaded_pair import LoadedPair, check, load
+from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import delete_runs
 from mlx_engine.models.fit import predict_fit, snapshot_budget
@@ -160,7 +161,7 @@ class Engine:
             UserError: the pair can't be run.
         """
         yield LoadProgress(0.0, _CHECKING)
-        check(target, drafter)
+        check_loadable(target, drafter)
         source = yield from self._read(target, drafter)
         yield from self._combine(source, drafter, drafter_bits, tuned)
 
@@ -170,12 +171,12 @@ class Engine:
         If a drafter can't be loaded, the next one is tried, and plain decoding last. See `load`.
         """
         yield LoadProgress(0.0, _CHECKING)
-        check(target, None)
+        check_loadable(target, None)
         source: TargetModel | None = None
         left_out: list[tuple[Path, EngineText]] = []  # not the errors, whose frames hold weights
         for one in (*auto_drafters(target, drafter), None):
             try:
-                check(target, one)
+                check_loadable(target, one)
             except UserError as error:
                 assert one is not None
                 left_out.append((one, error.text))

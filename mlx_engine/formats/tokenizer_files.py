@@ -11,13 +11,9 @@ from typing import Any
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_tokenizer
 
-from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import read_bounded
 from mlx_engine.formats import chat_prompt
 from mlx_engine.models.files.chat_template import processor_template
-from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS
 
-_NAMES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 _PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders", "post_processor": "processors"}
 _LARGEST_GROWTH = 40  # characters that a tokenizer may turn one into; published ones reach 18, by NFKC or its like
 _MOST_ADDED_TOKENS = 1000  # by the post-processor; published ones add one or two
@@ -26,21 +22,6 @@ _LONGEST_TOKEN = 10_000  # characters; published ones have a few hundred
 _FORMS = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 2, "StripAccents": 1}
 _FACTORS = {"BertNormalizer": 3, "ByteLevel": 4, "WordPiece": 2}
 _may_match_nothing = re.compile(r"[?*|^$]|\(\)|\{[0,]|\\[bBAZzGKyYgk\d]")  # errs on the side of caution
-
-
-def has_tokenizer(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _NAMES)
-
-
-def tokenizer_code(folder: Path) -> str:
-    """Return the Python class in the model's folder that its tokenizer needs, or ""."""
-    if any((folder / name).is_file() for name in _NAMES if name != "tiktoken.model"):
-        return ""
-    try:
-        own = json.loads(read_bounded(folder / "tokenizer_config.json", LARGEST_SETTINGS))["auto_map"]["AutoTokenizer"]
-    except (OSError, UserError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return str(own[0] if isinstance(own, list) and own else own)
 
 
 def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:

@@ -19,7 +19,6 @@ from mlx_engine.drafters.registry import parse, tapped
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.channels import call_format
 from mlx_engine.formats.template_sandbox import renderer
-from mlx_engine.formats.tokenizer_files import has_tokenizer, tokenizer_code
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.loading import lora
@@ -28,9 +27,9 @@ from mlx_engine.loading.drafter_files import read as read_tensors
 from mlx_engine.loading.drafter_files import usual_bits
 from mlx_engine.loading.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.loading.warmup import warm
-from mlx_engine.models.configs.families import family_of, why_not_runnable
-from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem, text_config
-from mlx_engine.models.files.checkpoint import read_config, recommended_sampling, weight_files
+from mlx_engine.models.configs.families import family_of
+from mlx_engine.models.configs.target_config import dflash_problem, text_config
+from mlx_engine.models.files.checkpoint import read_config, recommended_sampling
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import adapter_path
 from mlx_engine.models.library.library import model_name, pair_name
@@ -134,41 +133,10 @@ class LoadedPair:
             self.drafter.operations = operations
 
 
-def check(target: Path, drafter: Path | None) -> None:
-    """Refuse a pair that can't run, before anything large is read.
-
-    Raises:
-        UserError: files are missing or cut short, or target and drafter don't fit together.
-    """
-    config = read_config(target)
-    if problem := target_problem(config) or why_not_runnable(config):
-        raise UserError.of(problem)
-    weight_files(target)
-    if not has_tokenizer(target):
-        raise UserError(
-            "no_tokenizer", "The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.", folder=str(target)
-        )
-    if code := tokenizer_code(target):
-        raise UserError(
-            "tokenizer_needs_code",
-            "The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. "
-            "Choose a copy of the model that has a tokenizer.json.",
-            name=target.name,
-            code=code,
-        )
-    if drafter is None:
-        return
-    if problem := dflash_problem(config):
-        raise UserError("drafter_not_usable", "{reason} Load the target without a drafter to use plain decoding.", reason=problem)
-    if problem := pair_problem(config, read_config(drafter)):
-        raise UserError.of(problem)
-    weight_files(drafter)
-
-
 def load(
     source: TargetModel, drafter_folder: Path | None, drafter_bits: int | None = None, tuned: bool = True
 ) -> Iterator[LoadProgress | LoadedPair]:
-    """Load a drafter that has passed `check`, and combine it with a target that no other pair uses.
+    """Load a drafter that has passed `check_loadable`, and combine it with a target that no other pair uses.
 
     Args:
         source: the target's model.

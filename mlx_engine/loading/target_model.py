@@ -72,7 +72,7 @@ class TargetModel:
 
 
 def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
-    """Read a target that has passed `check`. Yield progress, and return the model.
+    """Read a target that has passed `check_loadable`. Yield progress, and return the model.
 
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
 

@@ -14,9 +14,9 @@ from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.dflash.config import read
 from mlx_engine.drafters.parts.block_tensors import matrices, vectors
 from mlx_engine.drafters.parts.tensors import save_tensors
-from mlx_engine.loading import loaded_pair
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.files.loadable import check_loadable
 
 _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those that add to the residual
 
@@ -39,7 +39,7 @@ def create(
     Raises:
         UserError: the folder has other content or can't be written, or DFlash can't run with the target.
     """
-    loaded_pair.check(target, None)
+    check_loadable(target, None)
     if problem := dflash_problem(read_config(target)):
         raise UserError.of(problem)
     config = _config(text_config(read_config(target)), layers, taps, block, mask_token)

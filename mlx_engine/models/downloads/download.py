@@ -22,6 +22,7 @@ from mlx_engine.models.downloads.transfer import FileTransfer, RetryPolicy
 from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
 from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors
 from mlx_engine.models.files.hub_cache import Cache, space_problem
+from mlx_engine.models.files.loadable import TOKENIZER_FILES
 from mlx_engine.models.files.repo import Listing, head_of, is_head
 from mlx_engine.models.library.pair import Pair
 
@@ -30,7 +31,6 @@ _REPORT_EVERY = 0.2  # seconds
 _ANSWER_SHARE = 0.1  # of `RetryPolicy.give_up`, for questions to the hub outside of transfers
 _MOST_RESTARTS = 5  # for repos that are revised during the download
 _Answer = TypeVar("_Answer")
-_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
         if not any(file.path.endswith(".safetensors") for file in listing.files):
             template = "{repo} has no safetensors weights. Choose another repo, such as one from mlx-community."
             raise UserError("repo_without_weights", template, repo=listing.repo)
-    if not any(listings[0].find(name) for name in _TOKENIZERS):
+    if not any(listings[0].find(name) for name in TOKENIZER_FILES):
         raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose a complete model.", repo=pair.target)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
     head = 0

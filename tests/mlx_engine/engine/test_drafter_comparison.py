@@ -186,7 +186,7 @@ def test_a_broken_target_stops_auto_at_once(pairs: Pairs, tmp_path: Path, monkey
     name = next(name for name, array in tensors.items() if mx.issubdtype(array.dtype, mx.floating))
     mx.save_safetensors(str(broken / "model.safetensors"), tensors | {name: tensors[name] * float("nan")})
     add_folder(target.parent)
-    monkeypatch.setattr(engine_module, "check", lambda target, drafter: tried.append(drafter))
+    monkeypatch.setattr(engine_module, "check_loadable", lambda target, drafter: tried.append(drafter))
     with pytest.raises(UserError, match="NaN"):
         list(Engine().run(LoadPair(broken, drafters[0], auto=True)))
     assert tried == [None, drafters[0]]

@@ -17,9 +17,9 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder, read_json
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.loading.loaded_pair import check
 from mlx_engine.models.files.checkpoint import check_safetensors, read_config, recommended_sampling, weight_files
 from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
@@ -104,7 +104,7 @@ def test_a_file_that_is_far_too_large_is_refused_before_it_is_read(name: str, tm
     with (folder / name).open("ab") as file:
         file.truncate(3_000_000_000)  # takes no space on the disk
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for work in (lambda: read_config(folder), lambda: check(folder, None)):
+    for work in (lambda: read_config(folder), lambda: check_loadable(folder, None)):
         with pytest.raises(UserError, match=rf"{name}” is too large \(3,000 MB, limit \d+ MB\)\. Download") as refused:
             work()
         assert refused.value.text.code == "model_file_too_large"

@@ -1,10 +1,12 @@
 """Custom pairs: what Check says, and the list after one is added."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
+from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import Running
 from tests.app.views.models.picker_page import Start, card, opened
 from tests.hub.repos import target_files
@@ -26,7 +28,7 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(begin: Start, hub: 
     files = target_files(100_000) | {"tokenizer_config.json": b"{}"}
     hub.repo("owner/base", files)
     (tmp_path / "base").mkdir()
-    for name in ("config.json", "tokenizer_config.json", "model-00001-of-00001.safetensors"):
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "model-00001-of-00001.safetensors"):
         (tmp_path / "base" / name).write_bytes(files[name])
     app = begin()
     opened(app)
@@ -61,3 +63,27 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, 
     dialog.go.click()
     app.until(lambda: app.services.picker.selected.startswith("own:"))
     assert len(app.services.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0
+
+
+@pytest.mark.parametrize("part", [0, 1], ids=["target", "drafter"])
+def test_check_refuses_folders_that_loading_refuses(begin: Start, tmp_path: Path, part: int) -> None:
+    app = begin()
+    folders = [Path(shutil.copytree(folder, tmp_path / folder.name, symlinks=False)) for folder in demo_pair()]
+    weights = folders[part] / "model.safetensors"
+    whole = weights.read_bytes()
+    answers: list[tuple[str, str]] = []
+
+    def checked() -> str:
+        answers.clear()
+        app.services.picker.check(str(folders[0]), str(folders[1]), lambda *found: answers.append(found))
+        app.until(lambda: bool(answers))
+        return answers[0][0]
+
+    assert checked() == ""
+    for length in (len(whole) - 1, len(whole) // 2, 20, 0):
+        weights.write_bytes(whole[:length])
+        assert checked() == f"“{weights}” is damaged or incomplete. Download the model again."
+    weights.unlink()
+    assert checked().startswith(f"“{folders[part]}” has no weights")
+    (folders[part] / "model.safetensors.index.json").write_text('{"weight_map": {"norm": "model-00002-of-00002.safetensors"}}')
+    assert "is missing weight files, such as model-00002-of-00002.safetensors" in checked()
