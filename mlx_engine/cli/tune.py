@@ -16,7 +16,7 @@ from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.files import cannot_read, data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
-from mlx_engine.hardware import blas
+from mlx_engine.hardware import blas, open_files
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter
 
 Prompts = list[tuple[Message, ...]]
@@ -29,6 +29,7 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
     prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
     general = read_prompts(given.general) if given.general else general_prompts(given.target is None)
     if given.new:
+        open_files.import_mlx_lm()
         from mlx_engine.tuning import fresh  # imports MLX, before which the BLAS is chosen
 
         fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed, given.mlp)

@@ -276,9 +276,10 @@ class EngineHost:
 
 def local_engine() -> "Engine":
     """Create this machine's engine. Imports MLX, so call it on the engine's thread."""
-    from mlx_engine.hardware import blas
+    from mlx_engine.hardware import blas, open_files
 
     blas.prepare()
+    open_files.import_mlx_lm()
     from mlx_engine.engine.engine import Engine
 
     return Engine()
