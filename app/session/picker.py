@@ -387,11 +387,10 @@ class Picker(QObject):
             if is_folder(target):
                 folder = Path(target).expanduser()
                 check_loadable(folder, Path(drafter).expanduser() if drafter else None)
-                problems = None, folder_template_problem(folder, read_config(folder))
+                found = Variant(chat_problem=folder_template_problem(folder, read_config(folder)))
             else:
                 found = check_hub(Variant(pair=Pair(target, drafter or None)))
-                problems = found.problem, found.chat_problem
-            return [translated(problem) if problem else "" for problem in problems]
+            return [translated(problem) if problem else "" for problem in (found.problem, found.chat_problem)]
 
         self._background.run(work, lambda found: then(*found), lambda reason: then(reason, ""))
 
