@@ -1,6 +1,5 @@
 """Preparation of JSON schemas for llguidance: what it would get wrong is refused, and annotations are removed."""
 
-import json
 import logging
 import re
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ _WHOLE = 1 << 53  # llguidance reads numbers as float64
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri", "unknown")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")  # whose keys are names
 _CHOICES = ("const", "enum")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _BOUNDS = {"minimum": _WHOLE, "maximum": _WHOLE, "exclusiveMinimum": _WHOLE - 1, "exclusiveMaximum": _WHOLE - 1}
 _MOST_LISTS = 100  # lists that a set's grammar may enumerate
 _MOST_REPEATS = 10_000  # of a part of a pattern: llguidance copies it once for each in every step
@@ -38,6 +38,7 @@ def relaxed(schema: Any) -> Any:
     """Return a schema without annotations that llguidance refuses.
 
     Formats that it doesn't know are removed, because they are annotations, and so is `uniqueItems` if no grammar can express it.
+    Counts such as 2.0 become integers. The lowest bound of 64-bit integers, with which llguidance fails, becomes the next float64.
     """
     return _relaxed(schema, schema)
 
@@ -57,10 +58,14 @@ def _relaxed(part: Any, root: Any) -> Any:
             _ignore(f"the format {value[:60]!a}")
         elif name in ("default", "examples"):
             continue
+        elif name in _COUNTS and isinstance(value, float) and value.is_integer() and not isinstance(value, exact_json.LongFloat):
+            found[name] = int(value)
+        elif name == "minimum" and value == -(1 << 63) and isinstance(value, int) and part.get("type") == "integer":
+            found[name] = value + 1024
         elif name != "uniqueItems" or not isinstance(value, bool):
             found[name] = _relaxed(value, root)
     if part.get("uniqueItems") is True and part.get("maxItems") not in (0, 1):
-        lists = _distinct_lists(part, root)
+        lists = _distinct_lists(found, root)
         if lists is None:
             _ignore("“uniqueItems”")
         else:
@@ -74,13 +79,13 @@ def _distinct_lists(schema: dict, root: Any) -> list[list] | None:
     choices = [items["const"]] if "const" in items else items.get("enum")
     if choices is None and items.get("type") == "boolean":
         choices = [False, True]
-    if schema.get("type") != "array" or "anyOf" in schema or not isinstance(choices, list) or len(choices) > 4:
+    if schema.get("type") != "array" or "anyOf" in schema or not isinstance(choices, list):
         return None
-    if not all(isinstance(each, str | bool | int | None) for each in choices):
+    if not all(isinstance(each, str | int | float | None) for each in choices):
         return None
-    choices = [json.loads(text) for text in dict.fromkeys(map(json.dumps, choices))]
+    choices = list({(isinstance(each, bool), each): each for each in choices}.values())  # 1 equals 1.0, but not true
     least, most = schema.get("minItems", 0), schema.get("maxItems", len(choices))
-    if not isinstance(least, int) or not isinstance(most, int) or least < 0:
+    if len(choices) > 4 or not isinstance(least, int) or not isinstance(most, int) or least < 0:
         return None
     lists = [list(each) for count in range(least, min(most, len(choices)) + 1) for each in permutations(choices, count)]
     return lists if len(lists) <= _MOST_LISTS else None

@@ -132,6 +132,9 @@ def test_a_number_that_would_change_is_refused_by_its_keyword(schema, keyword):
 def test_bounds_of_64_bits_are_exact():
     schema = '{"type": "integer", "minimum": 0, "maximum": 9223372036854775807}'
     assert accepts(schema, "9223372036854775807") and not accepts(schema, "9223372036854775808")
+    schema = schema.replace("0", "-9223372036854775808", 1)
+    for text, is_accepted in (("-9223372036854774784", True), ("-9223372036854775809", False), ("9223372036854775807", True)):
+        assert accepts(schema, text) == is_accepted
     assert accepts('{"type": "integer", "maximum": 9007199254740991}', "9007199254740991")  # as Zod writes
 
 
@@ -215,6 +218,31 @@ def test_a_set_of_few_values_has_no_duplicates():
     assert not accepts(schema, "[1,1]") and not accepts(schema, '[1,true,"a"]')
     assert accepts('{"type": "array", "uniqueItems": false}', "[1,1]")
     assert "no value" in refusal('{"type": "array", "uniqueItems": true, "items": {"type": "boolean"}, "minItems": 3}')
+
+
+@given(
+    st.lists(st.sampled_from(["1", "1.0", "1e0", "true", "0", "-0.0", "false", "2.5", "null", '"1"']), min_size=1, max_size=5),
+    st.data(),
+)
+def test_no_set_has_equal_values(choices, data):
+    schema = f'{{"type": "array", "uniqueItems": true, "items": {{"enum": [{",".join(choices)}]}}, "maxItems": 2.0}}'
+    values = ["1" if each in ("1.0", "1e0") else "0" if each == "-0.0" else each for each in choices]
+    items = data.draw(st.lists(st.sampled_from(values), max_size=3))
+    text = f"[{','.join(items)}]"
+    is_valid = Draft202012Validator(json.loads(schema)).is_valid(json.loads(text))
+    assert accepts(schema, text) == (is_valid or (len(set(values)) > 4 and len(items) < 3))
+
+
+@given(st.integers(0, 3), st.sampled_from(["{}", "{}.0", "{}e0", "{}0.0e-1"]), st.integers(0, 3))
+def test_counts_are_integers_however_they_are_written(count, form, size):
+    number = form.format(count)
+    texts = {"Length": '"' + "a" * size + '"', "Items": f"[{','.join('1' * size)}]"}
+    texts["Properties"] = "{" + ",".join(f'"{at}":1' for at in range(size)) + "}"
+    for what, text in texts.items():
+        kind = {"Length": "string", "Items": "array", "Properties": "object"}[what]
+        if what != "Properties" or count < 2:  # llguidance knows no others
+            assert accepts(f'{{"type": "{kind}", "min{what}": {number}}}', text) == (size >= count)
+        assert accepts(f'{{"type": "{kind}", "max{what}": {number}}}', text) == (size <= count)
 
 
 @pytest.mark.parametrize(
