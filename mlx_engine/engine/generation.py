@@ -10,7 +10,6 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode
@@ -23,18 +22,15 @@ from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
-from mlx_engine.formats import chat_prompt, logprobs
+from mlx_engine.engine.prepare import mode_of, prepare
+from mlx_engine.formats import logprobs
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.template_sandbox import RenderingCancelled
-from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.hardware import device
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading.loaded_pair import LoadedPair
-from mlx_engine.prefix.boundaries import boundaries
-from mlx_engine.prefix.disk import STATES_EVERY
 from mlx_engine.prefix.snapshots import Snapshots
 
-_DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 NO_MEMORY = EngineText.of(
     "reply_memory", "There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model."
 )
@@ -83,27 +79,20 @@ def _generate(
     room: ReplyMemory,
 ) -> Generator[Events, None, None]:
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
-    limits.check_choices(request, history.block if drafter else None)
-    limits.check_tokens(request.prompt_tokens or (), target.rows)
-    limits.check_biases(request.logit_bias, target.vocabulary)
     seed = secrets.randbits(32) if request.seed is None else request.seed
-    mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
-    why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
+    mode, why_plain = mode_of(pair, request)
     tally = Tally(clock, mode, seed, why_plain, request.exact)
     if mode == "dflash" and not request.lookup_only:
         tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
-    request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
     try:
-        messages, cut = chat_prompt.fitting(tokenizer, request, pair.info.context_limit, cancel)
-        left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-        rendered = chat_prompt.render(tokenizer, request, cancel, pair.info.context_limit)
+        block = history.block if drafter else None
+        prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
     except RenderingCancelled:
         yield [Finished("cancelled", tally.stats())]
         return
-    grammar = reply_grammar(tokenizer, request, rendered.opening, len(rendered.continued))
-    prompt, length = rendered.tokens, len(rendered.tokens)
-    limits.check_tokens(prompt, target.rows)
-    limit = _token_limit(request, length, pair.info.context_limit)
+    request, grammar, limit, ends = prepared.request, prepared.grammar, prepared.limit, prepared.ends
+    prompt, length = prepared.prompt.tokens, len(prepared.prompt.tokens)
+    left_out, cut = prepared.left_out, prepared.cut
     if not room.fits(length):
         raise UserError.of(NO_MEMORY)
     while not room.take(clock, length + limit, snapshots.nbytes):
@@ -116,13 +105,10 @@ def _generate(
     operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
     chooser = Chooser(request.sampling, seed, operations, request.logprobs, grammar)
     penalties = Penalties(request.sampling, prompt, request.logit_bias, grammar)
-    ends = frozenset[int]() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt, None if request.private else request.chat) if request.reuse else snapshots.new_branch(prompt)
-    marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
-    if marks and snapshots.disk is not None:
-        marks = tuple(sorted({*marks, *range(STATES_EVERY, length, STATES_EVERY)}))
+    marks = snapshots.stops(prepared.boundaries, length)
     tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = length, branch.reused, branch.from_disk
-    reply = ReplyText(tokenizer, rendered, request.stop, request.tools, request.one_call)
+    reply = ReplyText(tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
     caches, context = branch.caches, branch.context
     reason: StopReason = "length"
     first: Step | None = None
@@ -192,14 +178,6 @@ def _generate(
     if reply.stopped or (reply.called and reason == "eos"):
         reason = "stop_string" if reply.stopped else "tool_calls"
     yield [*rest, Finished(reason, tally.stats(), reply.stopped)]
-
-
-def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
-    """Return the token limit for the reply to a prompt of `length` tokens."""
-    if length >= context_limit:
-        template = "The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one."
-        raise UserError("context_full", template, tokens=length, limit=context_limit)
-    return min(request.max_tokens, context_limit - length)
 
 
 @dataclass

@@ -85,6 +85,10 @@ class DiskPrefixes:
 
     # Reading
 
+    def regular_states(self, length: int) -> range:
+        """Return the positions in a prompt of `length` tokens at which states are saved, besides its boundaries."""
+        return range(STATES_EVERY, length, STATES_EVERY)
+
     def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
         """Return stored parts of a prompt, or None if computing its tokens is faster.
 

@@ -95,6 +95,15 @@ class Snapshots:
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 
+    def stops(self, boundaries: Sequence[int], length: int) -> Sequence[int]:
+        """Return the counts of prompt tokens after which to mark a branch: its boundaries and, for disk, regular ones.
+
+        Args:
+            boundaries: counts of tokens that other prompts will share.
+            length: of the prompt.
+        """
+        return sorted({*boundaries, *self.disk.regular_states(length)}) if self.disk and boundaries else boundaries
+
     def put(self, branch: Branch) -> None:
         """Put a branch back after its request, replacing branches that it contains."""
         length = branch.caches.length

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from mlx_engine.decoding import prefill
 from mlx_engine.drafters.parts import context
-from mlx_engine.engine import generation
 from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk, part
 from tests.examples import SAMPLE
@@ -61,8 +60,7 @@ def running(kind: str, folder: Path) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (part, disk):
             patch.setattr(module, "BLOCK", BLOCK)
-        for module in (generation, disk):
-            patch.setattr(module, "STATES_EVERY", STATES_EVERY)
+        patch.setattr(disk, "STATES_EVERY", STATES_EVERY)
         patch.setattr(disk, "_LEAST_GAIN", 1)
         patch.setattr(prefill, "CHUNK", BLOCK)
         patch.setattr(context, "_STEP", BLOCK)

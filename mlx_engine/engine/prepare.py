@@ -1,0 +1,93 @@
+"""Preparing a reply: every check of the request, its prompt, grammar, and limits. Nothing here runs on the device."""
+
+import threading
+from dataclasses import dataclass, replace
+
+from mlx_engine.contract import limits
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import GenerationRequest, Mode
+from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.formats.token_grammar import Grammar, reply_grammar
+from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.prefix.boundaries import boundaries
+
+_DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that can run.
+
+    Attributes:
+        request: with the messages that fit, and the tools that the model can call.
+        prompt: the rendered prompt.
+        boundaries: counts of the prompt's tokens that other prompts will share, if asked for.
+        grammar: restricts the reply; None for no restrictions.
+        limit: most tokens of the reply.
+        ends: tokens that end the reply.
+        left_out: number of messages left out.
+        cut: length to which results of tools were cut, or 0.
+    """
+
+    request: GenerationRequest
+    prompt: RenderedPrompt
+    boundaries: tuple[int, ...]
+    grammar: Grammar | None
+    limit: int
+    ends: frozenset[int]
+    left_out: int
+    cut: int
+
+
+def prepare(
+    pair: LoadedPair, request: GenerationRequest, block: int | None, with_boundaries: bool, cancel: threading.Event | None = None
+) -> Prepared:
+    """Check a request, and render its prompt.
+
+    Args:
+        pair: the pair that will run the reply. Its arrays are not read.
+        request: the request for the reply.
+        block: the drafter's block size; None without a drafter.
+        with_boundaries: whether to find the boundaries.
+        cancel: stops the rendering.
+
+    Raises:
+        UserError: the request can't be run.
+        RenderingCancelled: `cancel` was set.
+    """
+    tokenizer, info = pair.tokenizer, pair.info
+    limits.check_choices(request, block)
+    limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
+    limits.check_biases(request.logit_bias, pair.target.vocabulary)
+    request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
+    messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel)
+    left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
+    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit)
+    grammar = reply_grammar(tokenizer, request, prompt.opening, len(prompt.continued))
+    limits.check_tokens(prompt.tokens, pair.target.rows)
+    return Prepared(
+        request=request,
+        prompt=prompt,
+        grammar=grammar,
+        limit=_token_limit(request, len(prompt.tokens), info.context_limit),
+        boundaries=boundaries(tokenizer, request, prompt.tokens, cancel) if with_boundaries else (),
+        ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
+        left_out=left_out,
+        cut=cut,
+    )
+
+
+def mode_of(pair: LoadedPair, request: GenerationRequest) -> tuple[Mode, EngineText | None]:
+    """Return how a reply is decoded, and why it is decoded plainly."""
+    if request.mode == "plain":
+        return "plain", _DFLASH_OFF
+    return ("plain", pair.info.why_plain) if pair.drafter is None else ("dflash", None)
+
+
+def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
+    """Return the token limit for the reply to a prompt of `length` tokens."""
+    if length >= context_limit:
+        template = "The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one."
+        raise UserError("context_full", template, tokens=length, limit=context_limit)
+    return min(request.max_tokens, context_limit - length)
