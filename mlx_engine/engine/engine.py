@@ -194,9 +194,9 @@ class Engine:
                 left_out.append((one, error.text))
 
     def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
-        """Unload the pair, and return the model of the next one's target."""
+        """Free the pair, and return the model of the next one's target."""
         known = self._pair.model if self._pair is not None else None
-        self.unload()
+        self._free()
         memory.bound_spare_buffers()
         if known is not None and known.is_of(target):
             return known
@@ -228,6 +228,11 @@ class Engine:
                 )
 
     def unload(self) -> None:
+        """Free the pair and its snapshots, and end the process that renders chat templates."""
+        self._free()
+        renderer.stop()
+
+    def _free(self) -> None:
         """Free the pair and its snapshots. Replies in progress end without more events."""
         for reply in list(self._turns.replies):
             reply.close()
@@ -238,7 +243,6 @@ class Engine:
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
-        renderer.stop()
         mx.clear_cache()
 
     def save_prompts(self, folder: Path | None, quota: int | None = None) -> None:

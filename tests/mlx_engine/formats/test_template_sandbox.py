@@ -222,11 +222,13 @@ def test_a_process_that_can_not_start_is_reported(monkeypatch):
     assert reported.value.text.code == "chat_template_process"
 
 
-def test_unloading_ends_the_process(tmp_path):
-    engine = Engine()
-    assert isinstance([*engine.load(target_with(tmp_path, "x"), None)][-1], PairInfo)
-    process = renderer._process
-    assert process is not None and process.poll() is None
+def test_the_next_pair_keeps_the_process_and_unloading_ends_it(tmp_path):
+    engine, processes = Engine(), []
+    for name in "xy":
+        assert isinstance([*engine.load(target_with(tmp_path / name, name), None)][-1], PairInfo)
+        processes.append(renderer._process)
+    process = processes[1]
+    assert process is not None and process is processes[0] and process.poll() is None
     engine.unload()
     assert process.returncode is not None and renderer._process is None
 
