@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Round, Tuned, TuningProgress
+from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.registry import parse
@@ -25,9 +26,10 @@ from mlx_engine.tuning import recorded_replies as replies
 from mlx_engine.tuning.block_loss import DECAY
 from tests.mlx_engine.conftest import GOLDEN
 
-PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(12))
-GENERAL = tuple((Message("user", f"t{i + 70} t9"),) for i in range(8))
-REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=2, max_tokens=12)
+PROMPTS = tuple((Message("user", f"t{i + 1} t7 t{i + 30}"),) for i in range(FEWEST_PROMPTS))
+GENERAL = tuple((Message("user", f"t{i + 70} t9"),) for i in range(4))
+REQUEST = TuneDrafter(PROMPTS, GENERAL, epochs=1, max_tokens=6)
+REPLIES, STEPS = len(PROMPTS) + len(GENERAL), 4  # of a run; each yields one event
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +78,8 @@ def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, 
     assert all(isinstance(event, TuningProgress) for event in progress) and isinstance(result, Tuned)
     fractions = [event.fraction for event in progress]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] < 1
-    assert result.replies == 12 and result.before >= 1 and result.general_before >= 1
+    assert sum(event.step.code == "tuning_step" for event in progress) == STEPS
+    assert result.replies == len(PROMPTS) and result.before >= 1 and result.general_before >= 1
     assert result.kept == tuner.is_better(result.before, result.after, result.general_before, result.general_after)
     assert list(cache.iterdir()) == []
     assert list(folders[1].glob("tuned-*")) == ([Path(result.file)] if result.kept else [])
@@ -118,17 +121,30 @@ def test_it_is_kept_if_it_rises_on_own_prompts_and_falls_by_at_most_1_percent_on
     assert not kept or tuner.is_better(before, after + 1, general, general_after + 1)
 
 
-def test_replies_are_learned_choose_the_strength_or_are_held_out(engine, monkeypatch):
+class Drawing(training_loop.Trainer):
+    """Draws the replies of many steps, and learns nothing."""
+
+    def run(self, draw):
+        for step in range(60):
+            draw(step, np.random.default_rng(step))
+        return iter(())
+
+
+@pytest.fixture
+def seen(monkeypatch) -> tuple[set[Path], set[Path], set[Path]]:
+    """The files of the replies that are learned, that choose the strength, and that measure the result."""
     learned, chosen, measured = set[Path](), set[Path](), set[Path]()
-    draw, count = training_loop.batches, tuner.rounds
-    monkeypatch.setattr(
-        training_loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1]
-    )
+    count = tuner.rounds
+    monkeypatch.setattr(tuner, "Trainer", Drawing)
+    monkeypatch.setattr(training_loop, "batches", lambda found, *rest: learned.update(each.file for each in found))
     monkeypatch.setattr(tuner, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
     monkeypatch.setattr(tuner, "best_strength", lambda *_: (chosen.update(measured), measured.clear(), 0.7)[2])
-    run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6], epochs=30))  # repeated prompts count once
-    assert (len(learned), len(chosen), len(measured)) == (12, 3, 5)
-    assert not (learned & chosen or learned & measured or chosen & measured)
+    return learned, chosen, measured
+
+
+def test_replies_are_learned_choose_the_strength_or_are_held_out(engine, seen):
+    run(engine, replace(REQUEST, prompts=PROMPTS + PROMPTS[:6]))  # repeated prompts count once
+    assert list(map(len, seen)) == [8, 2, 4] and len(set.union(*seen)) == REPLIES
 
 
 speeds = st.floats(1, 16)
@@ -156,7 +172,14 @@ def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
         assert mx.allclose(found[1][name], array * (0.4 if name.endswith("_b") else 1.0)), name
 
 
-@pytest.mark.parametrize("stop_after", [7, 32, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 24, 36))])
+@pytest.mark.parametrize(
+    "stop_after",
+    [
+        REPLIES // 2,
+        REPLIES + STEPS // 2,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (1, REPLIES + STEPS, REPLIES + STEPS + 2)),
+    ],
+)
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
     monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     whole = run(engine, REQUEST)
@@ -169,22 +192,16 @@ def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monk
     original = engine.generate
     monkeypatch.setattr(engine, "generate", lambda request, cancel: (generated.append(request), original(request, cancel))[1])
     result = run(engine, REQUEST)[-1]
-    assert len(generated) == max(0, 20 - stop_after + 1)
+    assert len(generated) == max(0, REPLIES - stop_after + 1)
     assert replace(result, file="") == replace(whole[-1], file="")
     found = mx.load(result.file)
     assert all(mx.array_equal(found[name], expected[name]) for name in expected)
 
 
-def test_a_chat_is_held_out_as_a_whole(engine, monkeypatch):
-    learned, measured = set[Path](), set[Path]()
-    draw, count = training_loop.batches, tuner.rounds
-    monkeypatch.setattr(
-        training_loop, "batches", lambda found, *rest: (learned.update(each.file for each in found), draw(found, *rest))[1]
-    )
-    monkeypatch.setattr(tuner, "rounds", lambda drafter, reply, *rest: (measured.add(reply.file), count(drafter, reply, *rest))[1])
+def test_a_chat_is_held_out_as_a_whole(engine, seen):
     chats = [(one[0], Message("assistant", "t3"), Message("user", f"t{turn + 50}")) for one in PROMPTS[:5] for turn in range(3)]
-    run(engine, TuneDrafter((*PROMPTS[:5], *chats), epochs=30, max_tokens=24))
-    assert len(learned) == 8 and len(measured) == 12 and not learned & measured  # two of five chats are held out, one chooses
+    run(engine, TuneDrafter((*PROMPTS[:5], *chats), max_tokens=6))
+    assert list(map(len, seen)) == [8, 4, 8] and len(set.union(*seen)) == 20  # two of five chats are held out, one chooses
 
 
 def test_prompts_of_one_chat_are_refused(engine):
@@ -202,11 +219,11 @@ def test_another_request_discards_an_unfinished_run(engine, cache):
 
 
 def test_a_new_prompt_keeps_the_replies_to_the_others(engine, cache):
-    run(engine, REQUEST, 22)
+    run(engine, REQUEST, REPLIES + 2)
     first = {file: file.stat().st_mtime_ns for file in cache.glob("*/*.safetensors") if not file.name.startswith("state")}
-    assert len(first) == 20
+    assert len(first) == REPLIES
     more = replace(REQUEST, prompts=(*PROMPTS[1:], (Message("user", "t3 t3"),)), epochs=3)
-    run(engine, more, 22)
+    run(engine, more, REPLIES + 2)
     second = {file: file.stat().st_mtime_ns for file in cache.glob("*/*.safetensors")}
     assert len(first.keys() - second.keys()) == 1
     assert all(first[file] == second[file] for file in first.keys() & second.keys())
@@ -250,7 +267,7 @@ def test_the_logits_of_a_step_are_bounded(replies, block, vocabulary):
 
 def test_damaged_files_of_a_run_are_made_again(engine, cache, monkeypatch):
     monkeypatch.setattr(training_loop, "SAVE_EVERY", 1)
-    run(engine, REQUEST, 25)
+    run(engine, REQUEST, REPLIES + STEPS)
     (folder,) = cache.iterdir()
     for file in folder.iterdir():
         file.write_bytes(file.read_bytes()[:100])
