@@ -156,7 +156,8 @@ async def read_json(scope: Scope, receive: Receive, logs: bool = False) -> Any:
         ApiError: the body is too large, too deep, too slow, or not JSON.
         ClientGone: the connection was closed.
     """
-    length = dict(scope["headers"]).get(b"content-length", b"0")
+    headers = dict(scope["headers"])
+    length, encoding = headers.get(b"content-length", b"0"), headers.get(b"content-encoding", b"identity").lower()
     if length.isdigit() and int(length) > MAX_BYTES:
         raise _too_large()
     data = bytearray()
@@ -173,16 +174,26 @@ async def read_json(scope: Scope, receive: Receive, logs: bool = False) -> Any:
                 more = message.get("more_body", False)
     except TimeoutError:
         raise ApiError(408, "The request body took too long to arrive.", code="request_timeout") from None
+    if encoding != b"identity":  # known before the body is read, but a client that still sends may lose the response
+        raise ApiError(
+            415, f"Bodies in “{encoding[:40].decode('latin-1')}” aren't supported. Send plain JSON.", code="body_encoded"
+        )
     _check_structure(data)
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_float=exact_json.number, parse_constant=_refuse_constant)
         _check_size(value)
         if b"\\u" in data:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair is no text
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise _too_deep() from None
+    except UnicodeDecodeError:
+        raise _invalid("It isn't text in UTF-8") from None
+    except UnicodeEncodeError as error:
+        raise _invalid(f"“\\u{ord(error.object[error.start]):x}” is half of a surrogate pair, without the other half") from None
+    except json.JSONDecodeError as error:
+        raise _invalid(f"Correct line {error.lineno}, column {error.colno}") from None
     except ValueError:
-        raise ApiError(400, "The body isn't valid JSON in UTF-8.", code="invalid_json") from None
+        raise _invalid("A number has too many digits") from None
     if logs:
         log.info("%s %s", scope["path"], json.dumps(value, ensure_ascii=False)[:_LOGGED])
     return value
@@ -217,7 +228,11 @@ def _check_size(value: Any) -> None:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
+    raise _invalid(f"“{name}” isn't a number in JSON")
+
+
+def _invalid(reason: str) -> ApiError:
+    return ApiError(400, f"The body isn't valid JSON. {reason}.", code="invalid_json")
 
 
 def _too_large() -> ApiError:

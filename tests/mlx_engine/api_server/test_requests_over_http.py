@@ -1,5 +1,6 @@
 """Requests that are malformed, unsupported, slow, or abandoned, with a scripted engine."""
 
+import gzip
 import json
 import logging
 import socket
@@ -260,6 +261,30 @@ class TestBodies:
     )
     def test_what_is_not_a_request_is_refused(self, server: Serving, content: bytes) -> None:
         refused(server.client.post(PATH, content=content))
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [
+            (b'{\n "messages": oops}', "Correct line 2, column 14."),
+            (gzip.compress(b"{}"), "It isn't text in UTF-8."),
+            ("{}".encode("utf-16"), "It isn't text in UTF-8."),
+            (b'{"user": "\\ud83d"}', "“\\ud83d” is half of a surrogate pair, without the other half."),
+            (b'{"user": "\\ude00\\ud83d"}', "“\\ude00” is half of a surrogate pair, without the other half."),
+            (b'{"seed": 1%s}' % (b"0" * 4300), "A number has too many digits."),
+            (b'{"top_p": 1e%s}' % (b"9" * 30), "A number has too many digits."),
+            (b'{"top_p": -Infinity}', "“-Infinity” isn't a number in JSON."),
+        ],
+        ids=range(8),
+    )
+    def test_invalid_json_is_refused_with_its_reason(self, server: Serving, content: bytes, reason: str) -> None:
+        error = refused(server.client.post(PATH, content=content))
+        assert (error["message"], error["code"]) == (f"The body isn't valid JSON. {reason}", "invalid_json")
+
+    def test_an_encoded_body_is_refused_by_its_encoding(self, server: Serving) -> None:
+        for name, content in (("gzip", gzip.compress(json.dumps(HI).encode())), ("br", b"{}"), ("Deflate", b"x" * 100_000)):
+            error = refused(server.client.post(PATH, content=content, headers={"content-encoding": name}), 415)
+            assert error["code"] == "body_encoded" and f"“{name.lower()}”" in error["message"]
+        assert server.client.post(PATH, json=HI, headers={"content-encoding": "identity"}).status_code == 200
 
     @given(content=st.binary(max_size=200))
     def test_arbitrary_bytes_are_refused(self, server: Serving, content: bytes) -> None:
