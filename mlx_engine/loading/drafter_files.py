@@ -10,7 +10,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.ends import TargetEnd
 from mlx_engine.drafters.registry import make, parse
-from mlx_engine.models.files.checkpoint import read_config, weight_files
+from mlx_engine.models.files.checkpoint import damaged_weights, read_config, weight_files
 
 _LARGE = 1e9  # bytes above which drafters are quantized by default
 
@@ -52,13 +52,8 @@ def read(folder: Path) -> dict[str, mx.array]:
     for file in weight_files(folder):
         try:
             weights.update(cast(dict[str, mx.array], mx.load(str(file))))
-        except (RuntimeError, ValueError) as error:
-            raise UserError(
-                "drafter_file_unreadable",
-                "Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.",
-                file=file.name,
-                error=str(error).splitlines()[0].rstrip("."),
-            ) from error
+        except (RuntimeError, ValueError) as error:  # the file has changed since it was checked
+            raise damaged_weights(str(file)) from error
     return weights
 
 

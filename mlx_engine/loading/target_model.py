@@ -25,6 +25,7 @@ from mlx_engine.drafters.gemma4_assistant.per_layer import with_older_names
 from mlx_engine.formats.template_sandbox import on_thread, renderer
 from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
+from mlx_engine.kernels.support import dtype_name
 from mlx_engine.models.configs.target_config import text_config
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.targets import model_arguments
@@ -39,6 +40,7 @@ for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):
 _DEFAULT_CONTEXT = 4096  # tokens, if config.json states none
 _MAX_QUOTE = 160  # characters
 _TRIED_ROWS = 64
+_FLOATING = (nn.Linear, nn.Embedding, nn.RMSNorm)  # their weights are floating point
 _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx_lm.utils.load_config
 
 
@@ -121,6 +123,7 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
         raise config_fault(folder, fault)
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
+        _refuse_formats(model, folder)
         _try_shapes(model)
     except UserError:
         raise
@@ -143,6 +146,19 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
         ) from error
 
 
+def _refuse_formats(model: nn.Module, folder: Path) -> None:
+    """Refuse tensors in a number format that their layers can't use."""
+    for name, module in model.named_modules():
+        is_packed = "scales" in module
+        tensors = ("weight", "scales", "biases") if is_packed else ("weight",) * isinstance(module, _FLOATING)
+        for tensor in (each for each in tensors if each in module):
+            dtype = module[tensor].dtype
+            fits = mx.issubdtype(dtype, mx.floating) or (tensor == "scales" and dtype == mx.uint8)
+            if dtype != mx.uint32 if is_packed and tensor == "weight" else not fits:
+                values = {"tensor": f"{name}.{tensor}", "dtype": dtype_name(dtype)}
+                raise _do_not_fit(folder, EngineText.of("tensor_format", "“{tensor}” is stored as {dtype}", **values))
+
+
 def _try_shapes(model: nn.Module) -> None:
     """Build the graphs of a prompt and a step, which fails if the config is invalid."""
     caches = make_prompt_cache(model)
@@ -151,10 +167,15 @@ def _try_shapes(model: nn.Module) -> None:
 
 
 def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.array]) -> dict:
-    """Infer the quantization as mlx-lm does, but refuse a group size of 0.
+    """Infer the quantization as mlx-lm does, but refuse tensors that don't fit as MLX does.
 
-    MLX would divide by the group size and end the process.
+    MLX would divide by a group size of 0 and end the process.
     """
+    if (weight := weights.get(f"{path}.weight")) is None:
+        raise ValueError(f"Missing 1 parameters: {path}.weight")
+    for name, array in (("weight", weight), ("scales", weights[f"{path}.scales"])):
+        if array.ndim != module.weight.ndim:
+            raise ValueError(f"Expected shape {module.weight.shape} but received shape {array.shape} for parameter {path}.{name}")
     inferred: dict = _infer_any_quantization(path, module, weights)
     if inferred.get("group_size", 1) < 1:
         expected, found = module.weight.shape, weights[f"{path}.scales"].shape
@@ -169,6 +190,11 @@ def config_fault(folder: Path, fault: EngineText) -> UserError:
         name=folder.name,
         fault=fault,
     )
+
+
+def _do_not_fit(folder: Path, reason: EngineText) -> UserError:
+    template = "The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one."
+    return UserError("weights_do_not_fit", template, name=folder.name, reason=reason)
 
 
 def _load_error(error: Exception, folder: Path) -> UserError:
@@ -186,12 +212,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
     if fault := model_arguments.size_fault(config) if mismatch else model_arguments.fault(config):
         return config_fault(folder, fault)
     if mismatch:
-        return UserError(
-            "weights_do_not_fit",
-            "The weights of “{name}” don't match its config.json ({reason}). Download the model again, or choose another one.",
-            name=name,
-            reason=mismatch,
-        )
+        return _do_not_fit(folder, mismatch)
     if isinstance(error, StrictDataclassError) and (named := re.search(r"(?:for field '|The `)(\w+)", reason)):
         return config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=named[1]))
     last = traceback.extract_tb(error.__traceback__)[-1]

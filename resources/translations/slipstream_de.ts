@@ -6509,21 +6509,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
-            <source>drafter_file_unreadable</source>
-            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation>Die Datei {file} des Drafters kann nicht gelesen werden: {error}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/drafter_files.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
             <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>drafter_not_usable</source>
-            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
-            <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -6551,12 +6539,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>no_tokenizer</source>
-            <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
-            <translation>Das Modell in „{folder}“ hat keinen Tokenizer (tokenizer.json). Laden Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>reading_drafter</source>
             <extracomment>Reading the drafter</extracomment>
             <translation>Der Drafter wird gelesen</translation>
@@ -6566,12 +6548,6 @@
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>Bereit</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation>Der Tokenizer von „{name}“ erfordert eigenen Python-Code ({code}), den Slipstream nie ausführt. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -6626,6 +6602,12 @@
             <source>reading_target</source>
             <extracomment>Reading the target</extracomment>
             <translation>Das Zielmodell wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_format</source>
+            <extracomment>“{tensor}” is stored as {dtype}</extracomment>
+            <translation>„{tensor}“ ist als {dtype} gespeichert</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/target_model.py" />
@@ -7379,6 +7361,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>weights_format_unknown</source>
+            <extracomment>MLX can't read “{tensor}” in “{file}”, which is stored as {format}. Choose another model.</extracomment>
+            <translation>MLX kann „{tensor}“ in „{file}“ nicht lesen, weil der Tensor als {format} gespeichert ist. Wählen Sie ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
             <source>weights_missing</source>
             <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
             <translation>In „{folder}“ fehlen Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
@@ -7436,6 +7424,24 @@
             <source>repo_purged</source>
             <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
             <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>drafter_not_usable</source>
+            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
+            <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>no_tokenizer</source>
+            <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
+            <translation>Das Modell in „{folder}“ hat keinen Tokenizer (tokenizer.json). Laden Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>tokenizer_needs_code</source>
+            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <translation>Der Tokenizer von „{name}“ erfordert eigenen Python-Code ({code}), den Slipstream nie ausführt. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/locks.py" />

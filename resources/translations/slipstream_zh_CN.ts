@@ -6509,21 +6509,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
-            <source>drafter_file_unreadable</source>
-            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选取其他草稿模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/drafter_files.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
             <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选取其他草稿模型，或使用普通解码。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>drafter_not_usable</source>
-            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
-            <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -6551,12 +6539,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>no_tokenizer</source>
-            <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
-            <translation>“{folder}”中的模型没有分词器 (tokenizer.json)。请重新下载。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>reading_drafter</source>
             <extracomment>Reading the drafter</extracomment>
             <translation>正在读取草稿模型</translation>
@@ -6566,12 +6548,6 @@
             <source>ready</source>
             <extracomment>Ready</extracomment>
             <translation>就绪</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>tokenizer_needs_code</source>
-            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选取带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -6626,6 +6602,12 @@
             <source>reading_target</source>
             <extracomment>Reading the target</extracomment>
             <translation>正在读取目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/target_model.py" />
+            <source>tensor_format</source>
+            <extracomment>“{tensor}” is stored as {dtype}</extracomment>
+            <translation>“{tensor}”以 {dtype} 格式存储</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/target_model.py" />
@@ -7379,6 +7361,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/checkpoint.py" />
+            <source>weights_format_unknown</source>
+            <extracomment>MLX can't read “{tensor}” in “{file}”, which is stored as {format}. Choose another model.</extracomment>
+            <translation>MLX 无法读取“{file}”中的“{tensor}”，因为它以 {format} 格式存储。请选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/checkpoint.py" />
             <source>weights_missing</source>
             <extracomment>“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again.</extracomment>
             <translation>“{folder}”缺少权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
@@ -7436,6 +7424,24 @@
             <source>repo_purged</source>
             <extracomment>{repo} can no longer be restored. Download it again.</extracomment>
             <translation>{repo} 已无法恢复。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>drafter_not_usable</source>
+            <extracomment>{reason} Load the target without a drafter to use plain decoding.</extracomment>
+            <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>no_tokenizer</source>
+            <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
+            <translation>“{folder}”中的模型没有分词器 (tokenizer.json)。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>tokenizer_needs_code</source>
+            <extracomment>The tokenizer of “{name}” requires custom Python code ({code}), which Slipstream never runs. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <translation>“{name}”的分词器需要自定义 Python 代码（{code}），而 Slipstream 绝不会运行此类代码。请选取带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/locks.py" />

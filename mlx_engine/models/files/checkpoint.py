@@ -20,6 +20,8 @@ _SETTINGS = frozenset(
     "added_tokens.json chat_template.jinja chat_template.json config.json generation_config.json special_tokens_map.json "
     "tokenizer_config.json".split()
 )
+# The number formats of MLX
+_FORMATS = frozenset("BOOL U8 U16 U32 U64 I8 I16 I32 I64 F8_E4M3 F8_E8M0 F16 BF16 F32 C64".split())
 _TEMPLATES = "additional_chat_templates"  # a folder that transformers reads
 # Fields of generation_config.json, and their valid ranges
 _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0), "repetition_penalty": (0.5, 3.0)}
@@ -79,7 +81,11 @@ def recommended_sampling(folder: Path) -> Sampling:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a checkpoint, after checking their headers."""
+    """Return the safetensors files of a checkpoint, after checking their headers.
+
+    Raises:
+        UserError: a file is missing or damaged, or MLX can't read a tensor.
+    """
     files = weight_paths(folder)
     index = folder / "model.safetensors.index.json"
     if index.is_file():
@@ -88,7 +94,7 @@ def weight_files(folder: Path) -> list[Path]:
             if not all(isinstance(name, str) and name.isprintable() for name in named):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise _damaged(str(index)) from None
+            raise damaged_weights(str(index)) from None
         if missing := sorted(named - {file.name for file in files}):
             template = "“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again."
             raise UserError("weights_missing", template, folder=str(folder), file=missing[0])
@@ -97,6 +103,11 @@ def weight_files(folder: Path) -> list[Path]:
         raise UserError("no_weights", template, folder=str(folder))
     for file in files:
         check_safetensors(file, str(file))
+        with safe_open(file, framework="np") as tensors:
+            formats = {name: tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118
+        if unknown := next((name for name in formats if formats[name] not in _FORMATS), None):
+            template = "MLX can't read “{tensor}” in “{file}”, which is stored as {format}. Choose another model."
+            raise UserError("weights_format_unknown", template, tensor=unknown, file=str(file), format=formats[unknown])
     return files
 
 
@@ -140,8 +151,8 @@ def check_safetensors(file: Path, name: str) -> None:
     except OSError as error:
         raise cannot_read(file, error) from None
     except SafetensorError:
-        raise _damaged(name) from None
+        raise damaged_weights(name) from None
 
 
-def _damaged(name: str) -> UserError:
+def damaged_weights(name: str) -> UserError:
     return UserError("damaged_weights", "“{name}” is damaged or incomplete. Download the model again.", name=name)

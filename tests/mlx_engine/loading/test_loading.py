@@ -14,6 +14,7 @@ from mlx_engine.contract.requests import Calibrate, CompareRequest, MeasureMachi
 from mlx_engine.engine import comparison
 from mlx_engine.engine.engine import Engine
 from mlx_engine.loading import loaded_pair, target_model
+from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -74,6 +75,45 @@ def test_damaged_weights_are_detected(pair):
     file = pair / "target" / "model.safetensors"
     file.write_bytes(struct.pack("<Q", 20) + b"this is not JSON, no" + bytes(100))
     assert "damaged" in refusal(pair / "target", pair / "drafter")
+
+
+def declare(file, tensor, dtype, shape):
+    """Change what a file says about a tensor."""
+    data = file.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header[tensor] |= {"dtype": dtype, "shape": shape}
+    text = json.dumps(header).encode()
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
+
+
+@pytest.mark.parametrize(
+    ("role", "tensor", "dtype", "shape"),
+    [
+        ("target", "model.embed_tokens.weight", "F64", [128, 32]),
+        ("target", "lm_head.weight", "I32", [128, 64]),
+        ("target", "model.norm.weight", "C64", [32]),
+        ("drafter", "fc.weight", "F64", [64, 64]),
+        ("drafter", "norm.weight", "F8_E5M2", [256]),
+        ("quantized", "model.layers.0.mlp.up_proj.weight", "I32", [64, 8]),
+        ("quantized", "model.layers.0.mlp.up_proj.weight", "U32", [512]),
+        ("quantized", "model.layers.0.mlp.up_proj.scales", "I32", [64, 2]),
+        ("quantized", "model.layers.0.mlp.up_proj.biases", "U32", [64, 2]),
+    ],
+)
+def test_weights_in_a_wrong_format_are_named(pair, role, tensor, dtype, shape):
+    if role == "quantized":
+        tiny_families.save("qwen3", pair / role, 4)
+    declare(pair / role / "model.safetensors", tensor, dtype, shape)
+    message = refusal(*(pair / "target", pair / role) if role == "drafter" else (pair / role, None))
+    assert f"“{tensor}”" in message and role in message
+    assert "don't match its config.json (" in message or f"{role}/model.safetensors”, which is stored as {dtype}. " in message
+
+
+def test_a_packed_tensor_that_is_missing_is_named(pair):
+    name = "model.layers.0.mlp.up_proj.weight"
+    tiny_families.save("qwen3", pair / "quantized", 4, lambda weights: {key: weights[key] for key in weights if key != name})
+    assert f"(“{name}” is missing)" in refusal(pair / "quantized", None)
 
 
 def test_a_missing_shard_is_named(pair):
