@@ -10,7 +10,6 @@ from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.chat_prompt import RenderedPrompt
 from mlx_engine.formats.token_grammar import Grammar, reply_grammar
 from mlx_engine.loading.loaded_pair import LoadedPair
-from mlx_engine.prefix.boundaries import boundaries
 
 _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 
@@ -71,7 +70,7 @@ def prepare(
         prompt=prompt,
         grammar=grammar,
         limit=_token_limit(request, len(prompt.tokens), info.context_limit),
-        boundaries=boundaries(tokenizer, request, prompt.tokens, cancel) if with_boundaries else (),
+        boundaries=chat_prompt.boundaries(tokenizer, prompt, cancel) if with_boundaries else (),
         ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
         left_out=left_out,
         cut=cut,

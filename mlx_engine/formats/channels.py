@@ -81,6 +81,11 @@ def call_format(tokenizer: TokenizerWrapper) -> CallFormat | None:
     return LLAMA if "<|python_tag|>" in template or '"parameters": dictionary' in template else None
 
 
+def message_ends(tokenizer: TokenizerWrapper) -> set[int]:
+    """Return the tokens that end messages."""
+    return {*tokenizer.eos_token_ids, *(found for text in _ENDS if (found := _id(tokenizer, text)) is not None)}
+
+
 def template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
     """Return whether a chat template reads a variable of this name."""
     text = tokenizer.chat_template

@@ -1,28 +1,22 @@
 """Convert messages to prompt tokens."""
 
-import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
-from typing import Any
-from weakref import WeakKeyDictionary
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall, ToolSpec
-from mlx_engine.formats.calls import HARMONY
-from mlx_engine.formats.channels import call_format, markers_of, template_reads, tokens_opening
-from mlx_engine.formats.known_prompts import known_prompts
-from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
-from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
+from mlx_engine.formats.channels import call_format, markers_of, message_ends, tokens_opening
+from mlx_engine.formats.chat_text import chat_text
+from mlx_engine.formats.continuations import continuations
+from mlx_engine.formats.known_prompts import known_prompts, shared_length
+from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, tokenizer_crash
 
-_INSTRUCTION = "later"
 _CHARACTERS_PER_TOKEN = 8  # more than nearly any text has
-_later_systems: WeakKeyDictionary[TokenizerWrapper, bool] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -34,12 +28,16 @@ class RenderedPrompt:
         opening: the tokens at the end of `tokens` that belong to the reply.
         continued: the tokens at the end of `opening` that belong to an unfinished reply.
         raw: whether the prompt is raw text, so that leading whitespace of the reply is shown.
+        text: the rendered chat.
+        shared: lengths of beginnings of `text` that other chats and the next turn share.
     """
 
     tokens: list[int]
     opening: list[int]
     continued: list[int]
     raw: bool = False
+    text: str = ""
+    shared: tuple[int, ...] = ()
 
 
 class ContextExceeded(UserError):
@@ -71,6 +69,7 @@ def render(
         RenderingCancelled: `cancel` was set.
     """
     raw = request.prompt_tokens is not None or request.prompt_text is not None
+    text, start, shared, ends = "", 0, set[int](), {*tokenizer.eos_token_ids}
     if raw:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
@@ -79,15 +78,14 @@ def render(
         )
         if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
-        shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)
-        options = request.messages, request.thinking, request.effort, request.tools
-        text, tokens = _rendered(tokenizer, *options, True, cancel, limit)
-        known_prompts(tokenizer).add(text, tokens)
-        chat = template(tokenizer, *options, reply=False, cancel=cancel)
-        shared = next((at for at, (a, b) in enumerate(zip(tokens, chat, strict=False)) if a != b), min(len(tokens), len(chat)))
-    opening, continued = tokens[shared:], list[int]()
+        text = chat_text(tokenizer, request.messages, request.thinking, request.effort, request.tools, cancel=cancel)
+        tokens, ends = _tokens(tokenizer, text, cancel, limit), message_ends(tokenizer)
+        end, shared = continuations(tokenizer, request, text, cancel)
+        start = len(tokens) - shared_length(tokens[::-1], _encode(tokenizer, text[end:], cancel, limit)[::-1])
+    start = max((at + 1 for at in range(start, len(tokens)) if tokens[at] in ends), default=start)
+    opening, continued = tokens[start:], list[int]()
     markers = markers_of(tokenizer)
     if request.continue_thinking:
         opening += tokens_opening(tokenizer, markers, opening, "thinking")
@@ -99,12 +97,25 @@ def render(
         if not closing or all(tuple(continued[at : at + len(closing)]) != closing for at in range(len(continued))):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
         opening += continued
-    if not tokens[:shared] and not opening:
+    if not tokens[:start] and not opening:
         raise UserError(
             "chat_without_tokens",
             "The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.",
         )
-    return RenderedPrompt(tokens[:shared] + opening, opening, continued, raw)
+    return RenderedPrompt(tokens[:start] + opening, opening, continued, raw, text, tuple(shared))
+
+
+def boundaries(tokenizer: TokenizerWrapper, prompt: RenderedPrompt, cancel: threading.Event | None = None) -> tuple[int, ...]:
+    """Return the counts of prompt tokens shared with other chats and the next turn.
+
+    The counts are ascending and exclude at least the last token.
+
+    Raises:
+        RenderingCancelled: `cancel` was set.
+    """
+    last = len(prompt.tokens) - 1
+    parts = [prompt.tokens] if prompt.raw else [_tokens(tokenizer, prompt.text[:length], cancel) for length in prompt.shared]
+    return tuple(sorted({min(shared_length(prompt.tokens, part), last) for part in parts} - {0}))
 
 
 def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[ToolSpec, ...]:
@@ -157,7 +168,12 @@ def _encode(
         raise UserError("half_character", template, code=f"U+{ord(text[fault.start]):04X}") from None
 
     def encode(part: str) -> list[int]:
-        return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))
+        try:
+            return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))
+        except (UserError, RenderingCancelled):
+            raise
+        except Exception as error:  # such as a missing token for unknown text
+            raise tokenizer_crash(error) from None
 
     if limit is not None and len(text) > _CHARACTERS_PER_TOKEN * limit:
         tokens = len(encode(text[: _CHARACTERS_PER_TOKEN * limit]))
@@ -189,11 +205,6 @@ def can_think(tokenizer: TokenizerWrapper) -> bool:
     return markers_of(tokenizer) is not None
 
 
-def takes_effort(tokenizer: TokenizerWrapper) -> bool:
-    """Return whether a target's chat template takes a reasoning effort."""
-    return template_reads(tokenizer, "reasoning_effort")
-
-
 def template(
     tokenizer: TokenizerWrapper,
     messages: Sequence[Message],
@@ -210,155 +221,16 @@ def template(
         limit: context length in tokens, as in `render`.
 
     Raises:
-        UserError: the chat is rejected.
+        UserError: the chat is rejected, or far too long for the context.
         RenderingCancelled: `cancel` was set.
     """
-    return _rendered(tokenizer, messages, thinking, effort, tools, reply, cancel, limit)[1]
+    return _tokens(tokenizer, chat_text(tokenizer, messages, thinking, effort, tools, reply, cancel), cancel, limit)
 
 
-def _rendered(
-    tokenizer: TokenizerWrapper,
-    messages: Sequence[Message],
-    thinking: bool,
-    effort: str | None,
-    tools: Sequence[ToolSpec],
-    reply: bool,
-    cancel: threading.Event | None,
-    limit: int | None,
-) -> tuple[str, list[int]]:
-    """Return the text and the tokens of a chat.
-
-    If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
-    one role in a row are merged. If it rejects the merged chat too, all system messages become user messages.
-
-    Raises:
-        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text; or
-            the text is far too long for the context.
-        RenderingCancelled: `cancel` was set.
-    """
-    templates = tokenizer.chat_template
-    if not tokenizer.has_chat_template or (isinstance(templates, str | dict) and not default_template(templates)):
-        raise UserError.of(NO_CHAT_TEMPLATE)
-    options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
-    if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
-        options["thinking"] = thinking
-    if effort and takes_effort(tokenizer):
-        options["reasoning_effort"] = effort
-    if tools:
-        options["tools"] = [tool.declaration for tool in tools if not tool.deferred]
-    names = {call.id: call.name for message in messages for call in message.calls}
-    if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
-        raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
-    turns = [_turn(message, names) for message in messages]
-    if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
-        turns = _one_system(turns)
-    single = _single_calls(turns)
-    first = single if call_format(tokenizer) is HARMONY else turns  # gpt-oss's template drops further calls
-    tried = list[list[dict[str, Any]]]()
-    for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
-        if chat in tried:
-            continue
-        tried.append(chat)
-        try:
-            text = on_thread(partial(render_chat, tokenizer, chat, **options), cancel, tokenizer)
-            size, known = known_prompts(tokenizer).beginning(text)
-            return text, known + _encode(tokenizer, text[size:], cancel, limit)
-        except (UserError, RenderingCancelled):
-            raise
-        except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
-            rejection = str(error)  # not the error, whose traceback holds this frame and so the model
-    raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=rejection)
-
-
-def _turn(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a message as templates expect it.
-
-    The template decides whether past thinking is kept.
-
-    Args:
-        message: a message of the chat.
-        names: names of the called tools, by the ID of the call.
-    """
-    turn: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.role == "assistant" and message.thinking:
-        turn |= {"reasoning_content": message.thinking, "thinking": message.thinking}
-    if message.role == "assistant" and message.calls:
-        turn["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
-            for call in message.calls
-        ]
-    if message.role == "tool":
-        turn |= {"tool_call_id": message.call_id, "name": names.get(message.call_id, "")}
-    return turn
-
-
-def _arguments(call: ToolCall) -> dict:
-    """Return the arguments of a call, which may be invalid JSON from a client."""
-    try:
-        found = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        found = call.arguments
-    return found if isinstance(found, dict) else {"input": found}
-
-
-def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: threading.Event | None) -> bool:
-    """Return whether a chat template renders system messages after the first message."""
-    if tokenizer not in _later_systems:
-        contents = (("user", "a"), ("assistant", "b"), ("system", _INSTRUCTION), ("user", "c"))
-        chat = [{"role": role, "content": content} for role, content in contents]
-        try:
-            text = on_thread(partial(render_chat, tokenizer, chat, add_generation_prompt=True), cancel, tokenizer)
-            _later_systems[tokenizer] = _INSTRUCTION in text
-        except (UserError, RenderingCancelled):
-            raise
-        except Exception:  # the template rejects them
-            _later_systems[tokenizer] = False
-    return _later_systems[tokenizer]
-
-
-def _one_system(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat with one leading system message; others become user messages."""
-    first = [turn["content"] for turn in takewhile(lambda turn: turn["role"] == "system", turns)]
-    rest = [{**turn, "role": "user"} if turn["role"] == "system" else turn for turn in turns[len(first) :]]
-    return [{"role": "system", "content": "\n\n".join(first)}, *rest] if first else rest
-
-
-def _merged(turns: Sequence[dict[str, Any]], keeps_system: bool = False) -> list[dict[str, Any]]:
-    """Return the chat with consecutive messages of one role merged.
-
-    System messages become user messages, except the first message if `keeps_system` is set.
-    """
-    out: list[dict[str, Any]] = []
-    for at, turn in enumerate(turns):
-        becomes = turn["role"] == "system" and (at > 0 or not keeps_system)
-        turn = {**turn, "role": "user"} if becomes else dict(turn)
-        with_calls = turn["role"] == "tool" or "tool_calls" in turn or (out and "tool_calls" in out[-1])
-        if out and out[-1]["role"] == turn["role"] and not with_calls:
-            out[-1]["content"] = "\n\n".join(text for text in (out[-1]["content"], turn["content"]) if text)
-        else:
-            out.append(turn)
-    return out
-
-
-def _single_calls(turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat with one call per turn, each followed by its result.
-
-    No turn with a call has both text and thinking. Some templates accept nothing else.
-    """
-    rest, out = list(turns), []
-    while rest:
-        turn = rest.pop(0)
-        calls = turn.get("tool_calls", ())
-        if calls and turn["content"] and turn.get("thinking"):
-            thinking = f"{turn['thinking']}\n\n{turn['content']}"
-            turn = {**turn, "content": "", "reasoning_content": thinking, "thinking": thinking}
-        results = list(takewhile(lambda other: other["role"] == "tool", rest))
-        by_id = {result["tool_call_id"]: result for result in results}
-        if len(calls) < 2 or len(results) != len(calls) or set(by_id) != {call["id"] for call in calls}:
-            out.append(turn)
-            continue
-        for at, call in enumerate(calls):
-            said = {"role": "assistant", "content": ""} if at else turn
-            out += [{**said, "tool_calls": [call]}, by_id[call["id"]]]
-        del rest[: len(results)]
-    return out
+def _tokens(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None, limit: int | None = None) -> list[int]:
+    """Return the tokens of a chat's text. Only what earlier texts don't begin with is tokenized."""
+    known = known_prompts(tokenizer)
+    size, tokens = known.beginning(text)
+    tokens += _encode(tokenizer, text[size:], cancel, limit)
+    known.add(text, tokens)
+    return tokens

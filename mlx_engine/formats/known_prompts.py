@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
@@ -24,7 +25,8 @@ class KnownPrompts:
         self._latest: deque[tuple[str, array[int]]] = deque(maxlen=_KEPT)
 
     def add(self, text: str, tokens: Sequence[int]) -> None:
-        if self._separators:
+        """Add a prompt, unless a known one begins with it."""
+        if self._separators and not any(known.startswith(text) for known, _ in self._latest):
             self._latest.append((text, array("q", tokens)))
 
     def beginning(self, text: str) -> tuple[int, list[int]]:
@@ -34,8 +36,7 @@ class KnownPrompts:
         """
         size, found = 0, list[int]()
         for known, tokens in self._latest:
-            ends = range(1, min(len(text), len(known)) + 1)
-            common = bisect_left(ends, True, key=lambda end: text[:end] != known[:end])
+            common = shared_length(text, known)
             for token in self._separators.keys() & set(tokens) if common > size else ():
                 marker = self._separators[token]
                 at = known.rfind(marker, 0, common)
@@ -44,6 +45,12 @@ class KnownPrompts:
                     if len(places) == known.count(marker):
                         size, found = at, tokens[: places[known.count(marker, 0, at)]].tolist()
         return size, found
+
+
+def shared_length(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """Return the length of the beginning that two sequences of one type share."""
+    ends = range(1, min(len(a), len(b)) + 1)
+    return bisect_left(ends, True, key=lambda end: a[:end] != b[:end])
 
 
 def _separators(tokenizer: TokenizerWrapper) -> dict[int, str]:

@@ -80,8 +80,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
         except Exception as error:
             future.set_exception(error)
         except BaseException as panic:  # in the tokenizers library, such as a regular expression that backtracks too long
-            template = "The model's tokenizer crashed ({reason}). Choose another model."
-            future.set_exception(UserError("tokenizer_crashes", template, reason=str(panic)))
+            future.set_exception(tokenizer_crash(panic))
         finally:
             turn.release()
             del future  # the traceback of its exception holds this frame
@@ -104,6 +103,11 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
         return future.result()
     finally:
         del future  # the traceback of its exception holds this frame, and so those of all callers
+
+
+def tokenizer_crash(error: BaseException) -> UserError:
+    template = "The model's tokenizer crashed ({reason}). Choose another model."
+    return UserError("tokenizer_crashes", template, reason=str(error))
 
 
 class TemplateProcess:

@@ -16,7 +16,7 @@ from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse, tapped
-from mlx_engine.formats import chat_prompt
+from mlx_engine.formats import chat_prompt, chat_text
 from mlx_engine.formats.channels import call_format
 from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.hardware import memory
@@ -198,7 +198,7 @@ def load(
         target_bytes=sizes[0],
         drafter_bytes=sizes[1],
         can_think=chat_prompt.can_think(source.tokenizer),
-        takes_effort=chat_prompt.takes_effort(source.tokenizer),
+        takes_effort=chat_text.takes_effort(source.tokenizer),
         can_call_tools=call_format(source.tokenizer) is not None,
         why_plain=why_plain,
         drafter_weights=_format(drafter) if drafter else "",

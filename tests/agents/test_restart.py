@@ -11,7 +11,6 @@ import pytest
 from mlx_engine.cli.agents import AGENTS
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.formats import chat_prompt
-from mlx_engine.prefix.boundaries import boundaries
 from tests.agents.sessions import session
 from tests.agents.tiny_agents import KINDS, tiny_pair
 from tests.mlx_engine.asking import reply
@@ -51,7 +50,7 @@ def test_the_first_turn_after_a_restart_comes_from_the_disk(name: str, kind: str
     engine = loaded(tmp_path / "pair" / "target", tmp_path / "pair" / "drafter")
     engine.save_prompts(tmp_path / "store")
     tokenizer = engine.pair.tokenizer
-    opening = boundaries(tokenizer, after[0], chat_prompt.render(tokenizer, after[0]).tokens)[0]
+    opening = chat_prompt.boundaries(tokenizer, chat_prompt.render(tokenizer, after[0]))[0]
     got = reply(engine, after[0])
     print(f"{name}, {kind}: {got.stats.disk_tokens} of {opening} tokens of the system prompt and tools")
     assert opening >= 1000

@@ -15,7 +15,6 @@ from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.known_prompts import KnownPrompts
-from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.formats.made_calls import TOOLS
 from tests.mlx_engine.formats.made_tokenizers import QWEN3_TOOLS, made
 
@@ -66,11 +65,11 @@ def test_tokens_taken_from_earlier_prompts_are_those_of_the_whole_text(demo, mak
     assert tokens + tokenizer.encode(text[size:], add_special_tokens=False) == tokenizer.encode(text, add_special_tokens=False)
 
 
-def test_a_prompt_is_tokenized_once_for_its_opening_its_boundaries_and_the_next_turn(tokenized):
+def test_a_prompt_is_tokenized_once_for_the_meter_its_opening_its_boundaries_and_the_next_turn(tokenized):
     tokenizer = made("tool_call", QWEN3_TOOLS)
     request = GenerationRequest((Message("system", "Be brief. " * 500), Message("user", "word " * 2000)), tools=TOOLS)
-    prompt = chat_prompt.render(tokenizer, request).tokens
-    boundaries(tokenizer, request, prompt)
+    chat_prompt.template(tokenizer, request.messages, tools=TOOLS)  # for the context meter
+    assert len(chat_prompt.boundaries(tokenizer, chat_prompt.render(tokenizer, request))) > 1
     following = GenerationRequest((*request.messages, Message("assistant", "Yes."), Message("user", "Why?")), tools=TOOLS)
     chat_prompt.render(tokenizer, following)
     assert max(tokenized) > 15_000
@@ -106,11 +105,10 @@ def test_text_far_beyond_the_context_is_refused_without_tokenizing_all_of_it(dem
 @pytest.mark.parametrize("text", ["word " * 40_000, "0123456789" * 20_000, "Ein Wort. 一個詞。\n" * 9_000])
 def test_the_tokens_of_text_far_beyond_the_context_are_estimated(demo, tokenized, text):
     limit = demo.pair.info.context_limit
-    whole = len(chat_prompt.template(demo.pair.tokenizer, (Message("user", text),)))
-    tokenized.clear()
     count = demo.count_tokens(CountTokens((Message("user", text),), estimate=True))
-    assert count.limit == limit and not count.exact and abs(count.tokens - whole) < 0.05 * whole
     assert sum(tokenized) <= 8 * limit
+    whole = len(chat_prompt.template(demo.pair.tokenizer, (Message("user", text),)))
+    assert count.limit == limit and not count.exact and abs(count.tokens - whole) < 0.05 * whole
     assert demo.count_tokens(CountTokens((Message("user", "Hi"),), estimate=True)).exact
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.formats import chat_prompt
+from mlx_engine.formats import chat_prompt, chat_text
 from mlx_engine.formats.reply_text import ReplyText
 from tests.mlx_engine.formats.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
@@ -148,7 +148,7 @@ def test_the_template_gets_the_thinking_switch_by_either_name():
 
 def test_only_a_template_that_takes_an_effort_gets_one():
     harmony, qwen = made("harmony", HARMONY), made("think", QWEN3)
-    assert chat_prompt.takes_effort(harmony) and not chat_prompt.takes_effort(qwen)
+    assert chat_text.takes_effort(harmony) and not chat_text.takes_effort(qwen)
     assert "Reasoning: high" in prompt_text(harmony, ASKED, effort="high")[0]
     assert "Reasoning: medium" in prompt_text(harmony, ASKED)[0]
     refuses = made("think", "{{ raise_exception('unknown option') if reasoning is defined }}" + QWEN3)

@@ -13,7 +13,6 @@ from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
-from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
 from tests.mlx_engine.formats.made_tokenizers import QWEN3, ids, made
 
@@ -170,11 +169,9 @@ def test_a_headed_family_can_have_a_format_of_its_own():
 def test_tools_calls_and_results_are_rendered(family):
     tokenizer, turn = tokenizer_of(family), Message("assistant", "", calls=(ToolCall("a1", "weather", '{"city": "Köln"}'),))
     request = asked(USER, turn, Message("tool", "Rain", call_id="a1"))
-    text = tokenizer.decode(chat_prompt.render(tokenizer, request).tokens)
-    assert all(part in text for part in ('"name": "clock"', "Köln", "Rain", "weather"))
-    assert boundaries(tokenizer, request, chat_prompt.render(tokenizer, request).tokens)[0] >= len(
-        ids(tokenizer, json.dumps(TOOLS[0].declaration))
-    )
+    prompt = chat_prompt.render(tokenizer, request)
+    assert all(part in tokenizer.decode(prompt.tokens) for part in ('"name": "clock"', "Köln", "Rain", "weather"))
+    assert chat_prompt.boundaries(tokenizer, prompt)[0] >= len(ids(tokenizer, json.dumps(TOOLS[0].declaration)))
 
 
 def test_broken_arguments_of_earlier_calls_are_rendered():

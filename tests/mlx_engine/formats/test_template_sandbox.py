@@ -31,10 +31,9 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPai
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
-from mlx_engine.formats import chat_prompt, template_child, template_sandbox
+from mlx_engine.formats import chat_prompt, chat_text, template_child, template_sandbox
 from mlx_engine.formats.template_sandbox import TemplateProcess, cancelled_by, renderer
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.prefix.boundaries import boundaries
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.formats import made_tokenizers
 from tests.mlx_engine.formats.made_tokenizers import made
@@ -133,6 +132,7 @@ COMPARED = [
 
 
 def rendered(template: str, cancel: threading.Event | None = None) -> list[int]:
+    chat_text._memories.clear()  # what was rendered before
     return chat_prompt.template(made("think", template), ASKED, cancel=cancel)
 
 
@@ -355,15 +355,16 @@ def test_ctrl_c_ends_rendering_in_the_terminal(tmp_path, monkeypatch, capsys, co
 
 
 def test_stop_ends_the_search_for_boundaries():
-    tokenizer = made("think", "{% if messages[-1].content in ('0', 'a') %}" + ENDLESS + "{% endif %}x")
+    tokenizer = made("think", "{% if messages|length > 4 %}" + ENDLESS + "{% endif %}x")
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    assert boundaries(tokenizer, GenerationRequest(messages=ASKED), [1, 2, 3], cancel) == ()
+    with pytest.raises(template_sandbox.RenderingCancelled):
+        chat_prompt.render(tokenizer, GenerationRequest(messages=ASKED), cancel)
 
 
 def test_a_template_of_many_openings_is_searched_in_linear_time():
     began = time.perf_counter()
-    assert not chat_prompt.takes_effort(made("think", "{%" * 200_000))
+    assert not chat_text.takes_effort(made("think", "{%" * 200_000))
     assert time.perf_counter() - began < 9
 
 
@@ -411,7 +412,7 @@ TEMPLATES = [
 ]
 TOOL = {"type": "function", "function": {"name": "größe", "parameters": {"type": "object", "properties": {"x": {"type": "null"}}}}}
 CHATS: list[list[dict[str, Any]]] = [
-    [chat_prompt._turn(message, {}) for message in ASKED],
+    [chat_text._turn(message, {}) for message in ASKED],
     [{"role": "user", "content": "a\r\n\u2028\x00\x7f<|im_end|>{{ 1 }}{% raw %}\U0001f600\u0301é\ufeff"}],
     [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1, 2.5, None, True]}}}]}],
     [{"role": "tool", "content": [{"type": "text", "text": "x"}, {"type": "image"}], "tool_call_id": "1"}],

@@ -1,0 +1,226 @@
+"""Convert messages to text by the model's chat template, and remember what it rendered and what it rejects."""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from itertools import pairwise, takewhile
+from threading import Event
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import Message, ToolCall, ToolSpec
+from mlx_engine.formats.calls import HARMONY
+from mlx_engine.formats.channels import call_format, template_reads
+from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
+from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
+
+_KEPT = 8  # latest texts per template: of a prompt and its continuations, for two chats
+_INSTRUCTION = "later"
+
+Turn = dict[str, Any]  # a message as templates expect it
+Kind = frozenset[tuple[Any, ...]]  # what a template may reject of a chat
+
+
+@dataclass
+class _Memory:
+    """What is known of a tokenizer's chat template.
+
+    Attributes:
+        texts: the latest texts by the key of their chat, the last one used last.
+        rejected: kinds of chats of which the template accepted only a rewritten one.
+        takes_later_systems: whether it renders system messages after the first message, once known.
+    """
+
+    texts: dict[bytes, str] = field(default_factory=dict)
+    rejected: set[Kind] = field(default_factory=set)
+    takes_later_systems: bool | None = None
+
+
+_memories: WeakKeyDictionary[TokenizerWrapper, _Memory] = WeakKeyDictionary()
+
+
+def takes_effort(tokenizer: TokenizerWrapper) -> bool:
+    """Return whether a target's chat template takes a reasoning effort."""
+    return template_reads(tokenizer, "reasoning_effort")
+
+
+def chat_text(
+    tokenizer: TokenizerWrapper,
+    messages: Sequence[Message],
+    thinking: bool = False,
+    effort: str | None = None,
+    tools: Sequence[ToolSpec] = (),
+    reply: bool = True,
+    cancel: Event | None = None,
+) -> str:
+    """Return the text of a chat, with the opening of a reply if `reply` is set.
+
+    If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
+    one role in a row are merged. If it rejects the merged chat too, all system messages become user messages. What it rejected
+    before isn't tried again.
+
+    Raises:
+        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
+        RenderingCancelled: `cancel` was set.
+    """
+    templates = tokenizer.chat_template
+    if not tokenizer.has_chat_template or (isinstance(templates, str | dict) and not default_template(templates)):
+        raise UserError.of(NO_CHAT_TEMPLATE)
+    options: dict[str, Any] = {"add_generation_prompt": reply, "enable_thinking": thinking}
+    if template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
+        options["thinking"] = thinking
+    if effort and takes_effort(tokenizer):
+        options["reasoning_effort"] = effort
+    if tools:
+        options["tools"] = [tool.declaration for tool in tools if not tool.deferred]
+    names = {call.id: call.name for message in messages for call in message.calls}
+    if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
+        raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
+    memory = _memories.setdefault(tokenizer, _Memory())
+    turns = [_turn(message, names) for message in messages]
+    if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
+        turns = _one_system(turns)
+    single = _single_calls(turns)
+    first = single if call_format(tokenizer) is HARMONY else turns  # gpt-oss's template drops further calls
+    chats = list[list[Turn]]()
+    for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
+        if chat not in chats:
+            chats.append(chat)
+    rejected = list[Kind]()
+    for chat in [chat for chat in chats if not any(kind <= _kind(chat) for kind in memory.rejected)] or chats:
+        try:
+            text = _rendered(tokenizer, memory, chat, options, cancel)
+        except (UserError, RenderingCancelled):
+            raise
+        except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
+            reason = str(error)  # not the error, whose traceback holds this frame and so the model
+            rejected.append(_kind(chat))
+        else:
+            memory.rejected.update(rejected)
+            return text
+    raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
+
+
+def _rendered(
+    tokenizer: TokenizerWrapper, memory: _Memory, chat: Sequence[Turn], options: Mapping[str, Any], cancel: Event | None
+) -> str:
+    """Return a chat's text, which is rendered unless it is one of the latest."""
+    template, now = str(tokenizer.chat_template), ""
+    if template_reads(tokenizer, "strftime_now"):
+        now = time.strftime("".join(re.findall(r"(?<!{)%-?\w", template)))
+    key = blake2b(repr((template, now, chat, options)).encode(errors="surrogatepass")).digest()
+    text = memory.texts.pop(key, None)
+    if text is None:
+        text = on_thread(partial(render_chat, tokenizer, chat, **options), cancel, tokenizer)
+    memory.texts[key] = text
+    if len(memory.texts) > _KEPT:
+        del memory.texts[next(iter(memory.texts))]
+    return text
+
+
+def _kind(chat: Sequence[Turn]) -> Kind:
+    """Return what a template may reject: successive turns, each by its role and the fields that aren't empty."""
+    turns = [("",), *((turn["role"], len(turn.get("tool_calls", ())) > 1, *filter(turn.get, turn)) for turn in chat)]
+    return frozenset(pairwise(turns))
+
+
+def _turn(message: Message, names: Mapping[str, str]) -> Turn:
+    """Return a message as templates expect it.
+
+    The template decides whether past thinking is kept.
+
+    Args:
+        message: a message of the chat.
+        names: names of the called tools, by the ID of the call.
+    """
+    turn: Turn = {"role": message.role, "content": message.content}
+    if message.role == "assistant" and message.thinking:
+        turn |= {"reasoning_content": message.thinking, "thinking": message.thinking}
+    if message.role == "assistant" and message.calls:
+        turn["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
+            for call in message.calls
+        ]
+    if message.role == "tool":
+        turn |= {"tool_call_id": message.call_id, "name": names.get(message.call_id, "")}
+    return turn
+
+
+def _arguments(call: ToolCall) -> dict:
+    """Return the arguments of a call, which may be invalid JSON from a client."""
+    try:
+        found = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        found = call.arguments
+    return found if isinstance(found, dict) else {"input": found}
+
+
+def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: Event | None) -> bool:
+    """Return whether a chat template renders system messages after the first message."""
+    memory = _memories[tokenizer]
+    if memory.takes_later_systems is None:
+        contents = (("user", "a"), ("assistant", "b"), ("system", _INSTRUCTION), ("user", "c"))
+        chat = [{"role": role, "content": content} for role, content in contents]
+        try:
+            text = on_thread(partial(render_chat, tokenizer, chat, add_generation_prompt=True), cancel, tokenizer)
+            memory.takes_later_systems = _INSTRUCTION in text
+        except (UserError, RenderingCancelled):
+            raise
+        except Exception:  # the template rejects them
+            memory.takes_later_systems = False
+    return memory.takes_later_systems
+
+
+def _one_system(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the chat with one leading system message; others become user messages."""
+    first = [turn["content"] for turn in takewhile(lambda turn: turn["role"] == "system", turns)]
+    rest = [{**turn, "role": "user"} if turn["role"] == "system" else turn for turn in turns[len(first) :]]
+    return [{"role": "system", "content": "\n\n".join(first)}, *rest] if first else rest
+
+
+def _merged(turns: Sequence[Turn], keeps_system: bool = False) -> list[Turn]:
+    """Return the chat with consecutive messages of one role merged.
+
+    System messages become user messages, except the first message if `keeps_system` is set.
+    """
+    out: list[Turn] = []
+    for at, turn in enumerate(turns):
+        becomes = turn["role"] == "system" and (at > 0 or not keeps_system)
+        turn = {**turn, "role": "user"} if becomes else dict(turn)
+        with_calls = turn["role"] == "tool" or "tool_calls" in turn or (out and "tool_calls" in out[-1])
+        if out and out[-1]["role"] == turn["role"] and not with_calls:
+            out[-1]["content"] = "\n\n".join(text for text in (out[-1]["content"], turn["content"]) if text)
+        else:
+            out.append(turn)
+    return out
+
+
+def _single_calls(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the chat with one call per turn, each followed by its result.
+
+    No turn with a call has both text and thinking. Some templates accept nothing else.
+    """
+    rest, out = list(turns), []
+    while rest:
+        turn = rest.pop(0)
+        calls = turn.get("tool_calls", ())
+        if calls and turn["content"] and turn.get("thinking"):
+            thinking = f"{turn['thinking']}\n\n{turn['content']}"
+            turn = {**turn, "content": "", "reasoning_content": thinking, "thinking": thinking}
+        results = list(takewhile(lambda other: other["role"] == "tool", rest))
+        by_id = {result["tool_call_id"]: result for result in results}
+        if len(calls) < 2 or len(results) != len(calls) or set(by_id) != {call["id"] for call in calls}:
+            out.append(turn)
+            continue
+        for at, call in enumerate(calls):
+            said = {"role": "assistant", "content": ""} if at else turn
+            out += [{**said, "tool_calls": [call]}, by_id[call["id"]]]
+        del rest[: len(results)]
+    return out

@@ -1,0 +1,110 @@
+"""What the text of a prompt shares with later prompts.
+
+Templates render history differently from the current turn: they drop thinking and the opening of the reply. So a chat is rendered
+a second time, as its *next turn*: with a reply and another question. Private-use characters mark where messages are in it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, islice, takewhile
+from threading import Event
+
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
+from mlx_engine.formats.chat_text import chat_text
+from mlx_engine.formats.known_prompts import shared_length
+
+_FIRST, _LAST, _REPLY, _QUESTION = range(4)  # marks: before the user's first and last message, and as later messages
+
+
+class _Continuation:
+    """The text of a chat that begins like a prompt.
+
+    Attributes:
+        places: positions of the marks, in the text without marks.
+        shared: length of the beginning that is the prompt's, too.
+        end: the text after the last mark.
+    """
+
+    def __init__(self, prompt: str, marked: str, marks: str) -> None:
+        text, *pieces = re.split(f"(?=[{marks}])", marked)
+        self.places, self.end = dict[int, int](), text
+        for piece in pieces:
+            self.places.setdefault(marks.index(piece[0]), len(text))
+            self.end = piece[1:]
+            text += self.end
+        added = min(place for mark, place in self.places.items() if mark >= _REPLY)
+        self.shared = min(shared_length(prompt, text), added)
+
+    def reaches(self, mark: int) -> bool:
+        """Return whether the prompt shares the text before a mark."""
+        return mark in self.places and self.places[mark] <= self.shared
+
+
+def continuations(
+    tokenizer: TokenizerWrapper, request: GenerationRequest, text: str, cancel: Event | None = None
+) -> tuple[int, set[int]]:
+    """Compare the text of a prompt with its next turn and with other chats.
+
+    Returns:
+        where the text begins that follows the last message: what ends a message, and the opening of the reply; and the lengths of
+        text that the prompt shares with other chats, with its next turn, and with the result of a call.
+
+    Raises:
+        RenderingCancelled: `cancel` was set.
+    """
+    unused = (mark for mark in map(chr, chain(range(0xE000, 0xF900), range(0xF0000, 0xFFFFE))) if mark not in text)
+    marks = "".join(islice(unused, 4))
+    reply, question = Message("assistant", marks[_REPLY]), Message("user", marks[_QUESTION])
+
+    def rendered(*messages: Message, tools: Sequence[ToolSpec] = request.tools) -> _Continuation | None:
+        """Return a chat that ends with a question, or None if the template rejects the chat or drops the question."""
+        try:
+            marked = chat_text(tokenizer, messages, request.thinking, request.effort, tools, cancel=cancel)
+        except UserError:
+            return None
+        return _Continuation(text, marked, marks) if marks[_QUESTION] in marked else None
+
+    head = tuple(takewhile(lambda message: message.role == "system", request.messages))
+    following = rendered(*_marked(request, len(head), marks), reply, question)
+    other = None if following and following.reaches(_FIRST) else rendered(*head, question)
+    end = following.end if following else other.end if other else ""
+    opening = len(text) - shared_length(text[::-1][: len(end)], end[::-1])
+    found = [following, other, rendered(head[0], question) if len(head) > 1 else None]
+    shared = {each.shared for each in found if each}
+    if following and following.reaches(_FIRST):
+        shared.add(following.places[_FIRST])
+    if request.tools and following and following.reaches(_LAST):
+        after = rendered(question, *_called("0", "0"), tools=())  # the same for all prompts
+        shared.add(max(opening, len(text) - len(end) + shared_length(end, after.end if after else "")))
+    elif request.tools and (after := rendered(*request.messages, *_called(marks[_REPLY], marks[_QUESTION]))):
+        shared.add(after.shared)
+    return opening, shared
+
+
+def _called(said: str, result: str) -> tuple[Message, Message]:
+    """Return a tool call and its result."""
+    call = ToolCall("000000000", "tool", "{}")
+    return Message("assistant", said, calls=(call,)), Message("tool", result, call_id=call.id)
+
+
+def _marked(request: GenerationRequest, head: int, marks: str) -> Sequence[Message]:
+    """Return the messages with marks before the words of the user, where templates keep them.
+
+    Args:
+        request: has the messages.
+        head: the number of system messages at the beginning.
+        marks: the marks.
+    """
+    messages = [*request.messages]
+    last = max((at for at, message in enumerate(messages) if message.role == "user"), default=0)
+    content = messages[last].content
+    if request.tools and (words := content.lstrip()):
+        messages[last] = replace(messages[last], content=content[: len(content) - len(words)] + marks[_LAST] + words)
+    later_system = any(message.role == "system" for message in messages[head:])  # may be rendered before the user's message
+    if messages[head:] and messages[head].role == "user" and messages[head].content[:1].strip() and not later_system:
+        messages[head] = replace(messages[head], content=marks[_FIRST] + messages[head].content)
+    return messages
