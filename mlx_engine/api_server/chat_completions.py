@@ -161,7 +161,7 @@ class ChatExchange(Exchange):
             self._called[index] += 1
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
-            chunk = self._chunk(index, {}, openai.finish_reason(event.reason))
+            chunk = self._chunk(index, {}, openai.ending(event.reason, event.stop_string))
             yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
@@ -182,7 +182,7 @@ class ChatExchange(Exchange):
                 "index": index,
                 "message": self._shown_message(reply),
                 "logprobs": of_chat(reply.logprobs("answer")) if self.fields.logprobs else None,
-                "finish_reason": openai.finish_reason(reply.reason),
+                **openai.ending(reply.reason, reply.stop_string),
             }
             for index, reply in enumerate(replies)
         ]
@@ -209,11 +209,11 @@ class ChatExchange(Exchange):
         kind, field = ("custom", "input") if tool.custom else ("function", "arguments")
         return {"id": call.id, "type": kind, kind: {"name": tool.name, field: tool.text(call)}}
 
-    def _chunk(self, index: int, delta: Chunk, reason: str | None = None, logprobs: Chunk | None = None) -> Chunk:
+    def _chunk(self, index: int, delta: Chunk, end: Chunk = openai.OPEN, logprobs: Chunk | None = None) -> Chunk:
         if index not in self._opened:
             self._opened.add(index)
             delta = {"role": "assistant", "content": "", **delta}
-        return self._streamed([{"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": reason}])
+        return self._streamed([{"index": index, "delta": delta, "logprobs": logprobs, **end}])
 
     def _streamed(self, choices: list[Chunk]) -> Chunk:
         return {

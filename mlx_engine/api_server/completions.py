@@ -10,8 +10,9 @@ from pydantic import AfterValidator, Field
 
 from mlx_engine.api_server import openai
 from mlx_engine.api_server.body import Chunk
-from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, unlimited
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import CompletionLogprobs
+from mlx_engine.api_server.openai_tools import OfferedTools
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.api_server.sampling_fields import TokenLimit
@@ -50,7 +51,7 @@ class CompletionExchange(Exchange):
     """A request for completions of prompts, and its replies."""
 
     fields: CompletionFields
-    limiting = staticmethod(unlimited)
+    limiting = staticmethod(OfferedTools((), ()).limiting)
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = CompletionFields.parse(body)
@@ -82,7 +83,7 @@ class CompletionExchange(Exchange):
             yield self._chunk(index, event.text, logprobs=event.logprobs)
         elif isinstance(event, Finished):
             self._stats.append(event.stats)
-            chunk = self._chunk(index, "", openai.finish_reason(event.reason))
+            chunk = self._chunk(index, "", openai.ending(event.reason, event.stop_string))
             yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
     def sign_of_life(self, index: int) -> Iterable[Chunk]:
@@ -102,7 +103,7 @@ class CompletionExchange(Exchange):
             self._choice(
                 index,
                 "".join(part.text for part in reply.commits),
-                openai.finish_reason(reply.reason),
+                openai.ending(reply.reason, reply.stop_string),
                 [each for part in reply.commits for each in part.logprobs],
             )
             for index, reply in enumerate(replies)
@@ -114,16 +115,16 @@ class CompletionExchange(Exchange):
             "slipstream": details(stats[0]),
         }
 
-    def _chunk(self, index: int, text: str, reason: str | None = None, logprobs: Sequence[PositionLogprobs] = ()) -> Chunk:
+    def _chunk(self, index: int, text: str, end: Chunk = openai.OPEN, logprobs: Sequence[PositionLogprobs] = ()) -> Chunk:
         return {
             **self._head,
-            "choices": [self._choice(index, text, reason, logprobs)],
+            "choices": [self._choice(index, text, end, logprobs)],
             **({"usage": None} if self._with_usage else {}),
         }
 
-    def _choice(self, index: int, text: str, reason: str | None, logprobs: Sequence[PositionLogprobs]) -> Chunk:
+    def _choice(self, index: int, text: str, end: Chunk, logprobs: Sequence[PositionLogprobs]) -> Chunk:
         found = self._logprobs[index].of(logprobs) if logprobs else None
-        return {"index": index, "text": text, "logprobs": found, "finish_reason": reason}
+        return {"index": index, "text": text, "logprobs": found, **end}
 
 
 DIALECT = Dialect("/v1/completions", CompletionFields, CompletionExchange, openai.error_body)

@@ -231,7 +231,7 @@ async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncG
                         chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
                         if not chunks and (not batch or now() - sent_at >= QUIET_S):
                             chunks = list(exchange.sign_of_life(index))
-                        elif not (began or any(map(_is_progress, batch))):
+                        elif not (began or any(map(is_progress, batch))):
                             continue
                         if chunks or not began:
                             began, sent_at = True, now()
@@ -250,8 +250,9 @@ def _naming_schema(error: ApiError, exchange: Exchange) -> ApiError:
     return error
 
 
-def _is_progress(event: Event) -> bool:
-    return isinstance(event, PrefillProgress | Round | Commit | Finished)
+def is_progress(event: Event) -> bool:
+    """Return whether an event shows that the engine has accepted the request."""
+    return isinstance(event, PrefillProgress | Round | Commit | ToolCall | Finished)
 
 
 def _server_sent(chunks: Iterable[str | Chunk]) -> str:

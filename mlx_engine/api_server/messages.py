@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, Literal
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import anthropic, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
-from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, unlimited
+from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, is_progress
 from mlx_engine.api_server.messages_history import (
     BLOCK,
     AnthropicMessage,
@@ -99,7 +100,6 @@ class MessagesExchange(Exchange):
     """A request for a message, and the reply."""
 
     fields: MessagesFields
-    limiting = staticmethod(unlimited)
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = MessagesFields.parse(body)
@@ -107,6 +107,7 @@ class MessagesExchange(Exchange):
         wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
         known, deferred = functions(fields.tools or (), fields.messages)
         self._tools = openai_tools.OfferedTools(known, ("function",), wanted)
+        self.limiting = self._tools.limiting
         text = system_text(fields.system)
         found = [Message("system", text)] if text else []
         last = max((at for at, message in enumerate(fields.messages) if message.role == "assistant"), default=-1)
@@ -148,10 +149,11 @@ class MessagesExchange(Exchange):
         return [request]
 
     def encode(self, index: int, event: Event) -> Iterable[Chunk]:
-        if isinstance(event, PrefillProgress) and not self._began:
+        if not self._began and is_progress(event):
             self._began = True
-            yield anthropic.message_start(self._head, event.total, event.reused)
-        elif isinstance(event, Commit):
+            prompt = (event.total, event.reused) if isinstance(event, PrefillProgress) else ()
+            yield anthropic.message_start(self._head, *prompt)
+        if isinstance(event, Commit):
             kind = _kind(event)
             self._thinking_tokens += len(event.tokens) if kind == "thinking" else 0
             if event.text:
@@ -160,7 +162,7 @@ class MessagesExchange(Exchange):
                 yield self._delta({"type": f"{kind}_delta", kind: event.text})
         elif isinstance(event, ToolCall):
             yield from self._open(_call_block(event))
-            yield self._delta({"type": "input_json_delta", "partial_json": event.arguments})
+            yield self._delta({"type": "input_json_delta", "partial_json": _arguments(event)})
         elif isinstance(event, Finished):
             yield from self._close()
             delta = _ending(event.reason, event.stop_string)
@@ -184,7 +186,7 @@ class MessagesExchange(Exchange):
         blocks = list[Chunk]()
         for part in reply.parts:
             if isinstance(part, ToolCall):
-                blocks.append(_call_block(part) | {"input": json.loads(part.arguments)})
+                blocks.append(_call_block(part) | {"input": json.loads(_arguments(part))})
             elif part.text:
                 kind = _kind(part)
                 if not blocks or blocks[-1]["type"] != kind:
@@ -216,6 +218,14 @@ def _kind(part: Commit) -> str:
 
 def _call_block(call: ToolCall) -> Chunk:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+
+
+def _arguments(call: ToolCall) -> str:
+    """Return a JSON object with a call's arguments, which a remote server may have written in another form."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(json.loads(call.arguments), dict):
+            return call.arguments
+    return json.dumps({"arguments": call.arguments})
 
 
 def _ending(reason: StopReason, sequence: str) -> Chunk:

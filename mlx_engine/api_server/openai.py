@@ -13,6 +13,7 @@ from mlx_engine.api_server.sampling_fields import SamplingFields, TokenLimit
 from mlx_engine.contract.events import Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest
 
+OPEN: Chunk = {"finish_reason": None}  # of a choice, until its reply ends
 MAX_REPLIES = 32  # per request
 
 
@@ -38,8 +39,10 @@ def repeated(request: GenerationRequest, count: int) -> list[GenerationRequest]:
     return [replace(request, seed=(request.seed + index) % (1 << 64)) for index in range(count)]
 
 
-def finish_reason(reason: StopReason) -> str:
-    return reason if reason in ("length", "tool_calls") else "stop"
+def ending(reason: StopReason, stop_string: str) -> Chunk:
+    """Return the fields of a choice that say how the reply ended: OpenAI's one, and vLLM's for a stop sequence."""
+    finished = reason if reason in ("length", "tool_calls") else "stop"
+    return {"finish_reason": finished, **({"stop_reason": stop_string} if stop_string else {})}
 
 
 def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chunk:

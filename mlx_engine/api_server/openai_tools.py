@@ -51,7 +51,7 @@ class OfferedTools:
     Attributes:
         declared: the tools that may be called, for the engine.
         choice: the engine's tool choice.
-        allowed: names of the tools that may be called, or None if the choice doesn't limit them.
+        allowed: names of the tools that may be called, or None if any may be.
 
     Raises:
         ApiError: a tool has no name, or the choice isn't supported or isn't one of the tools.
@@ -61,7 +61,7 @@ class OfferedTools:
         self._ignored = set[str]()  # types of tools
         found = {tool.full_name: (tool, spec) for tool, spec in self._read(given, kinds, "tools", "")}
         self._tools = {name: tool for name, (tool, _) in found.items()}
-        self.allowed: frozenset[str] | None = None
+        self.allowed: frozenset[str] | None = None if found else frozenset()
         if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             self.choice = self._limited(choice, kinds)
         else:

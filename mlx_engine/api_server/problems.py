@@ -2,7 +2,7 @@
 
 from mlx_engine.contract.errors import UserError
 
-# HTTP status and OpenAI code of the engine's errors; all others are 400
+# HTTP status and OpenAI code of the engine's errors. Others of a remote server or the way to it are 502, and all others 400
 _STATUS = {
     "too_busy": (429, "rate_limit_exceeded"),
     "engine_busy": (503, "engine_busy"),
@@ -11,16 +11,13 @@ _STATUS = {
     "internal": (500, "internal_error"),
     "remote_busy": (429, "rate_limit_exceeded"),
     "remote_busy_until": (429, "rate_limit_exceeded"),
-    **{
-        code: (502, code)  # faults of the remote server or on the way to it
-        for code in (
-            *("remote_bad_chunk", "remote_cut", "remote_failed", "remote_internal", "remote_key", "remote_line_too_long"),
-            *("remote_lost", "remote_no_route", "remote_no_stream", "remote_not_api", "remote_nothing_listens"),
-            *("remote_timed_out", "remote_unknown_host", "remote_unreachable"),
-        )
-    },
     "context_full": (400, "context_length_exceeded"),
     "context_exceeded": (400, "context_length_exceeded"),
+    "remote_context_exceeded": (400, "context_length_exceeded"),
+    **{
+        code: (400, code)
+        for code in ("remote_refused", "remote_no_tools", "remote_no_plain", "remote_no_continue", "remote_no_count")
+    },
 }
 _PARAMS = {"unknown_bias_token": "logit_bias"}  # fields that cause the engine's errors
 
@@ -49,11 +46,13 @@ class ApiError(Exception):
 
     @classmethod
     def because(cls, error: UserError) -> "ApiError":
-        status, code = _STATUS.get(error.text.code, (400, error.text.code))
-        message = error.text.message
-        if code == "context_length_exceeded":
+        name, message = error.text.code, error.text.message
+        status, code = _STATUS.get(name, (502 if name.startswith("remote_") else 400, name))
+        if name == "remote_context_exceeded":
+            message = "The prompt is too long, above the model's maximum context length. " + message
+        elif code == "context_length_exceeded":
             # Words by which agents recognize that they need to shorten the conversation
-            part = ", counting only its beginning" if error.text.code == "context_exceeded" else ""
+            part = ", counting only its beginning" if name == "context_exceeded" else ""
             message = (
                 "The prompt is too long: {tokens} tokens > {limit} maximum{part}. "
                 "This model's maximum context length is {limit} tokens."

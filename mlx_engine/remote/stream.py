@@ -117,8 +117,8 @@ class ReplyStream:
         self._add_calls(delta.get("tool_calls"))
         if isinstance(reason := choice.get("finish_reason"), str):
             self.finished = True
-            stop = choice.get("stop_reason")
-            self._stop_string = stop if isinstance(stop, str) else ""
+            stops = (choice.get(name) for name in ("stop_reason", "matched_stop"))  # of vLLM and Slipstream; of SGLang
+            self._stop_string = next((stop for stop in stops if isinstance(stop, str)), "")
             self._reason = "stop_string" if self._stop_string else _REASONS.get(reason, "eos")
             calls = [self._calls[index] for index in sorted(self._calls)]
             yield from (ToolCall(call.id or f"call{at}", call.name, call.arguments or "{}") for at, call in enumerate(calls))

@@ -380,7 +380,7 @@ class TestReplies:
     def test_a_message_has_anthropics_shape(self, server: Serving, engine: played.PlayedEngine) -> None:
         engine.parts = [played.thought("Hm."), played.said("Rea"), played.said("ding."), played.called("read", '{"path": "a"}')]
         engine.reason = "tool_calls"
-        got = answered(server.post(f"{PATH}?beta=true", messages=[USER], max_tokens=9))
+        got = answered(server.post(f"{PATH}?beta=true", messages=[USER], max_tokens=9, tools=[READ]))
         assert {name: got[name] for name in ("type", "role", "model", "stop_reason", "stop_sequence")} == {
             **{"type": "message", "role": "assistant", "model": "tiny"},
             **{"stop_reason": "tool_use", "stop_sequence": None},
@@ -397,7 +397,7 @@ class TestReplies:
     def test_a_stream_has_anthropics_events(self, server: Serving, engine: played.PlayedEngine) -> None:
         engine.parts = [played.thought("Hm."), played.said("Yes."), played.said(""), played.called("read", '{"a": 1}')]
         engine.reason = "tool_calls"
-        got = events(server.post(PATH, messages=[USER], max_tokens=9, stream=True))
+        got = events(server.post(PATH, messages=[USER], max_tokens=9, stream=True, tools=[READ]))
         start, *blocks, end, stop = got
         assert start["message"]["usage"]["input_tokens"] == 7 and start["message"]["content"] == []
         assert start["message"]["stop_reason"] is None
@@ -422,9 +422,9 @@ class TestReplies:
         [("eos", "end_turn"), ("length", "max_tokens"), ("tool_calls", "tool_use"), ("stop_string", "stop_sequence")],
     )
     def test_stop_reasons(self, server: Serving, engine: played.PlayedEngine, reason: Any, expected: str) -> None:
-        engine.parts, engine.reason = [], reason
-        got = answered(server.post(PATH, messages=[USER], max_tokens=9))
-        assert (got["stop_reason"], got["content"]) == (expected, [])
+        engine.parts, engine.reason = [played.called("read")] * (reason == "tool_calls"), reason
+        got = answered(server.post(PATH, messages=[USER], max_tokens=9, tools=[READ]))
+        assert (got["stop_reason"], len(got["content"])) == (expected, len(engine.parts))
 
     def test_pings_keep_a_quiet_stream_alive(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exchanges, "QUIET_S", 0.05)

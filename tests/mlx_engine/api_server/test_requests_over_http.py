@@ -3,9 +3,11 @@
 import gzip
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from mlx_engine.api_server.responses import ResponseExchange, ResponseFields
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.remote import endpoint
 from tests.mlx_engine.api_server.serving import Serving, serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
@@ -441,6 +444,17 @@ class TestReplies:
             error = refused(response, status)
             assert (error["type"], error["message"]) == (kind, "It failed.")
             assert response.headers.get("retry-after") == ("7" if status == 429 else None)
+
+    def test_every_fault_of_a_remote_server_has_a_gateways_status(self) -> None:
+        sources = "".join(file.read_text(encoding="utf-8") for file in Path(endpoint.__file__).parent.glob("*.py"))
+        others = dict.fromkeys(("no_continue", "no_count", "no_plain", "no_tools", "refused"), 400)
+        others |= {"context_exceeded": 400, "busy": 429, "busy_until": 429}
+        codes = set(re.findall(r'"remote_(\w+)"', sources))
+        assert codes > {*others, "certificate", "no_model", "unreachable"}
+        for code in codes:
+            error = ApiError.because(UserError(f"remote_{code}", "It failed."))
+            assert error.status == others.get(code, 502), code
+            assert (error.code == "context_length_exceeded") == (code == "context_exceeded")
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_a_bad_schema_is_refused_by_name(self, stream: bool) -> None:

@@ -19,7 +19,20 @@ CONNECTION = RemoteConnection("http://127.0.0.1:1", "demo")
 WHOLE = recorded("vllm_dflash/stream_thinking").body
 NAMES = (
     *("choices", "delta", "content", "text", "reasoning", "reasoning_content", "tool_calls", "index", "id", "function", "name"),
-    *("arguments", "finish_reason", "stop_reason", "token_ids", "error", "message", "code", "type", "usage", "timings", "metrics"),
+    *(
+        "arguments",
+        "finish_reason",
+        "stop_reason",
+        "matched_stop",
+        "token_ids",
+        "error",
+        "message",
+        "code",
+        "type",
+        "usage",
+        "timings",
+        "metrics",
+    ),
     *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
     *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
     "per_step_accepted",
@@ -120,3 +133,12 @@ def test_half_of_a_surrogate_pair_is_invalid_data(delta: dict[str, object]) -> N
     with pytest.raises(UserError) as error:
         list(stream.events(json.dumps({"choices": [{"delta": delta}]})))
     assert error.value.text.code == "remote_bad_chunk"
+
+
+@pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
+@pytest.mark.parametrize(("value", "expected"), [("END", ("stop_string", "END")), (151645, ("eos", "")), (None, ("eos", ""))])
+def test_a_stop_sequence_is_told_from_an_end_token(name: str, value: object, expected: tuple[str, str]) -> None:
+    stream = ReplyStream(CONNECTION, GenerationRequest(stop=("END",)))
+    assert [*stream.events(json.dumps({"choices": [{"finish_reason": "stop", name: value}]}))] == []
+    end = stream.end()
+    assert (end.reason, end.stop_string) == expected
