@@ -91,23 +91,9 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
     assert sent
 
 
-@pytest.mark.parametrize("part", ["text", "file", "tools", "system", "chat"])
-def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot: QtBot, part: str) -> None:
+def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
     conductor, foot = demo.services.conductor, demo.window.foot
     long = "A sentence of some words, with 12 digits. " * 5000  # 210 KB
-    chat = Chat(settings=ChatSettings(system=long if part == "system" else "Be brief."))
-    if part == "chat":
-        turn = chat.ask("Hi", "plain")
-        turn.reply.answer, turn.reply.reason = long, "eos"
-    if part == "tools":
-        conductor.tools.offered = lambda settings: {"sum": Tool("Calculator", "sum", description=long)}  # type: ignore[method-assign]
-    conductor._show(chat)
-    foot.composer.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
-    foot.send()
-    qtbot.waitUntil(lambda: not foot._meter.counting, timeout=PATIENCE_MS)
-    use = foot._meter.use
-    assert use is not None and use.full and use.misfit is not None and use.misfit.part == part
-    shown = foot.context.label.text()
     names = {
         "text": "The text doesn't fit: about ",
         "file": "big.txt doesn't fit: about ",
@@ -115,5 +101,18 @@ def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot:
         "system": "The system prompt doesn't fit: about ",
         "chat": "This chat is full",
     }
-    assert shown.startswith(names[part]) and foot.context.label.property("look") == "danger"
-    assert not conductor.busy and len(chat.turns) == (part == "chat") and not foot.waiting.isVisible()
+    for part, name in names.items():
+        chat = Chat(settings=ChatSettings(system=long if part == "system" else "Be brief."))
+        if part == "chat":
+            turn = chat.ask("Hi", "plain")
+            turn.reply.answer, turn.reply.reason = long, "eos"
+        tools = {"sum": Tool("Calculator", "sum", description=long)} if part == "tools" else {}
+        conductor.tools.offered = lambda settings, tools=tools: tools  # type: ignore[method-assign, misc]
+        conductor._show(chat)
+        foot.composer.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
+        foot.send()
+        qtbot.waitUntil(lambda: not foot._meter.counting, timeout=PATIENCE_MS)
+        use = foot._meter.use
+        assert use is not None and use.full and use.misfit is not None and use.misfit.part == part
+        assert foot.context.label.text().startswith(name) and foot.context.label.property("look") == "danger"
+        assert not conductor.busy and len(chat.turns) == (part == "chat") and not foot.waiting.isVisible()

@@ -22,6 +22,7 @@ from tests.app.conftest import PATIENCE_MS, reply_views
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
 Begin = Callable[[], Slipstream]
+SHORT = 24  # tokens; the pair would fill its context
 MAX_GROWTH_MB = 30  # over 100 short replies
 
 
@@ -98,6 +99,7 @@ def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot
     slipstream = begin()
     conductor = slipstream.services.conductor
     assert conductor.loader.pair is not None, slipstream.window.foot.notices.texts()
+    conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
     conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     error = reply_views(slipstream.window.transcript)[-1].error
@@ -124,6 +126,7 @@ def test_a_model_without_a_chat_template_offers_another_one(begin: Begin, pair: 
 def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
     conductor = slipstream.services.conductor
+    conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     conductor.compare()
@@ -143,7 +146,7 @@ def test_memory_stays_flat_over_two_hundred_short_replies(begin_with_demo: Begin
         for number in replies:
             if number % 5 == 0:
                 conductor.new_chat()
-                conductor.set_settings(replace(conductor.chat.settings, max_tokens=24))
+                conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
             assert conductor.send(f"How many positive whole-number divisors does {number + 2} have?")
             qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
         size = subprocess.run(["ps", "-o", "rss=", "-p", str(os.getpid())], capture_output=True, check=True).stdout
