@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +22,20 @@ from mlx_engine.models.library.pair import demo_pair
 from tests.keychain import keychain
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 
+SCRIPTED = """
+import sys
+from mlx_engine.cli.main import main
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+sys.exit(main(sys.argv[1:], ScriptedEngine))
+"""
+
 
 @contextmanager
-def started(*options: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+def started(
+    *options: str, program: Sequence[str] = ("-m", "mlx_engine"), **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """Start the command, and yield the process and its first line."""
-    command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
+    command = [sys.executable, *program, "serve", "--json", "--port", "0", *options]
     environment = {**os.environ, **variables, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
@@ -112,7 +121,7 @@ def test_without_a_key_none_is_needed_and_ctrl_c_ends_it() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--key", "another-key")])
 def test_the_key_can_be_an_environment_variable(options: tuple[str, ...]) -> None:
-    with started(*options, SLIPSTREAM_KEY="a-secret-key") as (_, line):
+    with started(*options, program=("-c", SCRIPTED), SLIPSTREAM_KEY="a-secret-key") as (_, line):
         assert line["key"] == (options[1] if options else "a-secret-key")
 
 
@@ -128,7 +137,7 @@ def test_a_bad_key_in_the_environment_is_a_usage_error(
 
 
 def test_without_a_keychain_the_key_is_for_this_run() -> None:
-    with started() as (process, line):
+    with started(program=("-c", SCRIPTED)) as (process, line):
         assert line["key"].startswith("sk-slipstream-")
         process.send_signal(signal.SIGTERM)
         assert "No keychain" in process.communicate(timeout=60)[1]

@@ -392,7 +392,7 @@ class TestBenchAndDoctor:
 
 
 class TestTheProgram:
-    """The real engine with the reference pair, in a process of its own."""
+    """The real engine with the reference pair, in most tests in a process of its own."""
 
     @pytest.fixture
     def case(self, tmp_path: Path) -> tuple[dict[str, Any], Path]:
@@ -411,9 +411,10 @@ class TestTheProgram:
         assert report["stats"]["accepted_per_round"] == expected["accepted"]
         assert (report["stats"]["mode"], report["stats"]["plain_steps"]) == ("dflash", 0)
 
-    def test_compare_agrees(self, case: tuple[dict[str, Any], Path]) -> None:
+    def test_compare_agrees(self, case: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]) -> None:
         pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 24)
-        report = json.loads(installed("compare", "--tokens", case[1], *pair, "--json").stdout)
+        assert main(list(map(str, ("compare", "--tokens", case[1], *pair, "--json")))) == 0
+        report = json.loads(capsys.readouterr().out)
         assert report["identical"]
         assert report["plain"]["tokens"] == report["dflash"]["tokens"] == case[0]["output_ids"][:24]
 
