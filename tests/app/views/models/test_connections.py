@@ -168,36 +168,38 @@ def test_connections_are_listed_found_and_read_aloud(begin: Start) -> None:
     assert not any(one.connection for one in app.services.picker.rows)
 
 
-@pytest.mark.parametrize(
-    ("url", "problem"),
-    [
-        ("", "Enter an address."),
-        ("192.168.1.20 8000", "isn't a valid address"),
-        ("192.168.1.20:port", "isn't a valid address"),
-        ("ftp://host", "isn't a valid address"),
-        ("http://", "isn't a valid address"),
-        ("http://host:99999999", "isn't a valid address"),
-        ("http://host/v1?key=1", "isn't a valid address"),
-        ("http://me:secret@host", "contains a password"),
-        ("ftp://me:secret@host", "contains a password"),
-        ("http://ho\nst", "isn't a valid address"),
-        ("http://ho\u202est", "isn't a valid address"),
-        ("http://" + "a" * 1900, "isn't a valid address"),
-        ("http://[::1", "isn't a valid address"),
-        ("javascript:alert(1)", "isn't a valid address"),
-        ("http://8.8.8.8", "isn't encrypted"),
-        ("http://[::ffff:8.8.8.8]", "isn't encrypted"),
-    ],
+BAD_ADDRESSES = (
+    ("", "Enter an address."),
+    ("192.168.1.20 8000", "isn't a valid address"),
+    ("192.168.1.20:port", "isn't a valid address"),
+    ("ftp://host", "isn't a valid address"),
+    ("http://", "isn't a valid address"),
+    ("http://host:99999999", "isn't a valid address"),
+    ("http://host/v1?key=1", "isn't a valid address"),
+    ("http://me:secret@host", "contains a password"),
+    ("ftp://me:secret@host", "contains a password"),
+    ("http://ho\nst", "isn't a valid address"),
+    ("http://ho\u202est", "isn't a valid address"),
+    ("http://" + "a" * 1900, "isn't a valid address"),
+    ("http://[::1", "isn't a valid address"),
+    ("javascript:alert(1)", "isn't a valid address"),
+    ("http://8.8.8.8", "isn't encrypted"),
+    ("http://[::ffff:8.8.8.8]", "isn't encrypted"),
 )
-def test_bad_addresses_are_refused_in_the_form(begin: Start, asked: list[str], url: str, problem: str) -> None:
+
+
+def test_bad_addresses_are_refused_in_the_form(begin: Start, asked: list[str]) -> None:
     app = begin(loaded=False)
-    form = adding(app, url)
-    form.save.click()
-    assert problem in form.verdict.text() and form.isVisible() and not asked
-    assert "secret" not in form.verdict.text() and "\u202e" not in form.verdict.text()
-    form.test.click()
-    assert problem in form.verdict.text() and form.test.isEnabled()
-    form.close()
+    opened(app)
+    for url, problem in BAD_ADDRESSES:
+        form = adding(app, url)
+        assert form.verdict.text() == ""
+        form.save.click()
+        assert problem in form.verdict.text() and form.isVisible() and not asked, url
+        assert "secret" not in form.verdict.text() and "\u202e" not in form.verdict.text()
+        form.test.click()
+        assert problem in form.verdict.text() and form.test.isEnabled(), url
+        form.close()
 
 
 def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(begin: Start) -> None:
@@ -208,28 +210,29 @@ def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(begin: Start) -> No
     assert saved.connection.host == "xn--exmple-4nf.com" == saved.name
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "headers", "problem"),
-    [
-        ("a\u202eb", "", "", "control characters"),
-        ("", "sk-\n1", "", "doesn't allow"),
-        ("", "sk-1\n", "", ""),
-        ("", "sk-é", "", "doesn't allow"),
-        ("", "", "X-A: é", "doesn't allow"),
-        ("", "", "X A: b", "doesn't allow"),
-        ("", "", "no colon", "needs a name"),
-        ("Taken", "", "", "Another connection has this name. Enter a different one."),
-    ],
+BAD_FIELDS = (
+    ("a\u202eb", "", "", "control characters"),
+    ("", "sk-\n1", "", "doesn't allow"),
+    ("", "sk-1\n", "", ""),
+    ("", "sk-é", "", "doesn't allow"),
+    ("", "", "X-A: é", "doesn't allow"),
+    ("", "", "X A: b", "doesn't allow"),
+    ("", "", "no colon", "needs a name"),
+    ("Taken", "", "", "Another connection has this name. Enter a different one."),
 )
-def test_bad_names_keys_and_headers(begin: Start, name: str, key: str, headers: str, problem: str) -> None:
+
+
+def test_bad_names_keys_and_headers(begin: Start) -> None:
     app = begin(loaded=False)
     app.services.picker.connections.put(SavedConnection("Taken", RemoteConnection("http://localhost")))
-    form = adding(app, "http://localhost", name)
-    form.key.setText(key)
-    form.headers.setPlainText(headers)
-    form.save.click()
-    assert problem in form.verdict.text() and form.isVisible() == bool(problem)
-    form.close()
+    for name, key, headers, problem in BAD_FIELDS:
+        form = adding(app, "http://localhost", name)
+        assert form.verdict.text() == ""
+        form.key.setText(key)
+        form.headers.setPlainText(headers)
+        form.save.click()
+        assert problem in form.verdict.text() and form.isVisible() == bool(problem), (name, key, headers)
+        form.close()
 
 
 def test_names_for_several_models_of_a_server(begin: Start) -> None:
