@@ -128,9 +128,11 @@ def judged(seen, want):
     [
         ("tiny", "plain", None),
         ("tiny", "dflash", 8),
-        ("tiny2", "dflash", 3),
-        ("eagle3", "dflash", 4),
-        pytest.param("mtp", "dflash", 5, marks=pytest.mark.long),
+        # Elsewhere, the sampled text of these with rounds equals the plain one
+        *(
+            pytest.param(*row, marks=pytest.mark.long)
+            for row in (("tiny2", "dflash", 3), ("eagle3", "dflash", 4), ("mtp", "dflash", 5))
+        ),
     ],
 )
 def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import mlx.core as mx
 import numpy as np
@@ -119,9 +120,13 @@ def test_a_vocabulary_smaller_than_the_count_is_reported_whole():
     assert [token for token, _ in rows[0].top] == [1, 2, 0] and rows[0].top[2][1] == rows[0].chosen
 
 
-@pytest.mark.parametrize("queued", [False, True])
-@pytest.mark.parametrize("mode", ["plain", "dflash"])
-@pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0), Sampling(0.8, top_k=5, frequency_penalty=0.3)], ids=str)
+SAMPLINGS = (Sampling(), Sampling(1.0), Sampling(0.8, top_k=5, frequency_penalty=0.3))
+WAYS = zip(product(SAMPLINGS, ("plain", "dflash"), (False, True)), product(range(3), range(2), range(2)), strict=True)
+
+
+@pytest.mark.parametrize(  # in a sample every two values, for each pair
+    ("sampling", "mode", "queued"), [pytest.param(*way, marks=[pytest.mark.long][: sum(at) % 2]) for way, at in WAYS]
+)
 def test_a_bias_of_100_forces_a_token_and_of_minus_100_forbids_it(pair, monkeypatch, mode, sampling, queued):
     engine, _ = pair
     engine.pair.use_costs(replace(ASSUMED, queued=queued))

@@ -244,7 +244,7 @@ def test_kernels_that_take_a_device_position_in_the_emulator(which, names, reque
 def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatch):
     """Its events are the same, and the next turn continues from its text."""
     tiny = request.getfixturevalue(which)
-    asked = tokens((9, 8, 7), max_tokens=60, ignore_eos=True, width=6, reuse=True)
+    asked = tokens((9, 8, 7), max_tokens=40, ignore_eos=True, width=6, reuse=True)
     passes = []
     before_each_pass(tiny.pair.target, monkeypatch, passes.append)
 
@@ -258,7 +258,7 @@ def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatc
                 cancel.set()
         made = passes.count(6)
         said = [token for each in seen if type(each).__name__ == "Commit" for token in each.tokens]
-        again = tokens((9, 8, 7, *said, 5), max_tokens=20, ignore_eos=True, width=6, reuse=True)
+        again = tokens((9, 8, 7, *said, 5), max_tokens=10, ignore_eos=True, width=6, reuse=True)
         return [type(each).__name__ for each in seen], said, made, reply(tiny, again)
 
     kinds, said, made, next_turn = stopped_after(5)
@@ -270,7 +270,7 @@ def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatc
     assert queued[3].tokens == next_turn.tokens
     assert queued[3].stats.accepted_per_round == next_turn.stats.accepted_per_round
     assert queued[3].stats.reused_tokens == next_turn.stats.reused_tokens > 3
-    assert events(tiny, asked)[-1].stats.tokens == 60
+    assert events(tiny, asked)[-1].stats.tokens == 40
 
 
 class PlainStepFirst:

@@ -18,7 +18,7 @@ from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.formats import chat_prompt
 from tests.demo_pair.corpus.questions import fresh_questions
-from tests.examples import sampled
+from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix.prefix_pairs import SHORT
 
@@ -107,7 +107,7 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
     prompt=st.lists(st.integers(3, 120), min_size=1, max_size=40),
     sampling=st.sampled_from([Sampling(), Sampling(0.6), Sampling(1.0, top_p=0.9), Sampling(0.8, repetition_penalty=1.2)]),
     seed=st.integers(0, 2**64 - 1),
-    limit=st.integers(1, 70),
+    limit=st.integers(1, 40 if SAMPLE else 70),
     passes=st.lists(PASSES, min_size=1, max_size=8),
     wrong=st.lists(st.integers(0, 8), min_size=1, max_size=5),
     queue_ahead=st.booleans(),

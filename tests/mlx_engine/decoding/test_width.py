@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from functools import cache
 from statistics import mean
 
 import pytest
@@ -115,7 +116,9 @@ class TestConfidence:
         assert self.time_per_token(2.0, bias) < 0.95 * self.time_per_token(2.0, None)
         assert self.time_per_token(0.2, bias) < 1.02 * self.time_per_token(0.2, None)
 
-    def time_per_token(self, spread: float, bias: float | None) -> float:
+    @staticmethod
+    @cache
+    def time_per_token(spread: float, bias: float | None) -> float:
         """Simulate drafts whose chances vary by `spread` from round to round; without confidence if `bias` is None."""
         table = CostTable((0,), (1, 8), (1.0,), ((1.05, 2.6),), ((0.2, 0.2),))
         draw, controller, seconds, tokens = random.Random(1), AutomaticWidth(PairHistory(8, table)), 0.0, 0
