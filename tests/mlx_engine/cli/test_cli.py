@@ -412,8 +412,8 @@ class TestTheProgram:
         assert (report["stats"]["mode"], report["stats"]["plain_steps"]) == ("dflash", 0)
 
     def test_compare_agrees(self, case: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]) -> None:
-        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 24)
-        assert main(list(map(str, ("compare", "--tokens", case[1], *pair, "--json")))) == 0
+        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter")
+        assert main(list(map(str, ("compare", "--tokens", case[1], *pair, "--max-tokens", 24, "--json")))) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["identical"]
         assert report["plain"]["tokens"] == report["dflash"]["tokens"] == case[0]["output_ids"][:24]
@@ -432,8 +432,7 @@ class TestTheProgram:
     def test_help_and_version_do_not_load_mlx(self) -> None:
         code = "import sys; from mlx_engine.cli.main import parser; parser(); sys.exit('mlx.core' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-        for argv in (("--help",), ("--version",), ("generate", "--help")):
-            assert installed(*argv).returncode == 0
+        assert all(installed(*argv).returncode == 0 for argv in (("--help",), ("--version",), ("generate", "--help")))
 
     @pytest.mark.parametrize(
         ("prompt", "drafter", "words"),
