@@ -1,13 +1,11 @@
 """Channels of a reply: thinking or answer, separated by the target's markers.
 
-Two kinds of markers exist. A *pair* opens and closes thinking: `<think>` and `</think>`, or Gemma 4's `<|channel>thought` and
-`<channel|>`. Otherwise, a reply is a series of *messages with headers*: `<|start|>`, header, `<|message|>`, text, `<|end|>`. The
-header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). Text for a tool
-(`<|channel|>commentary to=functions.NAME`) is a call.
+Two kinds of markers exist. A *pair* opens and closes thinking, such as `<think>` and `</think>`. Otherwise, a reply is a series of
+*messages with headers*, which name their channel (see `harmony.py`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Literal
@@ -15,16 +13,9 @@ from typing import Literal
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.events import Channel
-from mlx_engine.formats.calls import HARMONY, LLAMA, CallFormat
 
 Marker = tuple[int, ...]
 Section = Literal["answer", "thinking", "header"]
-
-# Pairs missing from mlx-lm's list.
-_PAIRS = (("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<seed:think>", "</seed:think>"))
-_HEADERS = ("<|start|>", "<|channel|>")
-_TEXT = "<|message|>"
-_ENDS = ("<|end|>", "<|eom|>", "<|eot|>", "<|return|>", "<|call|>")
 
 
 @dataclass(frozen=True)
@@ -36,86 +27,41 @@ class ChannelMarkers:
         opening: text that opens a channel.
         separator: text before `opening` if another message is open.
         closing: marker that ends thinking, if any.
-        headed: whether replies are messages with headers.
+        read_header: returns the section that follows a header, and the tool that the header addresses, or "". None for pairs.
     """
 
     next_section: dict[Section, dict[Marker, Section]]
     opening: dict[Channel, str]
     separator: str = ""
     closing: Marker = ()
-    headed: bool = False
+    read_header: Callable[[str], tuple[Section, str]] | None = None
+
+    @classmethod
+    def of_pair(cls, tokenizer: TokenizerWrapper, opening: str, closing: str) -> "ChannelMarkers | None":
+        """Return the markers that open and close thinking, or None if a tokenizer doesn't have them."""
+        first, last = _marker(tokenizer, opening), _marker(tokenizer, closing)
+        if not first or not last:
+            return None
+        return cls(
+            next_section={"answer": {first: "thinking"}, "thinking": {last: "answer"}, "header": {}},
+            opening={"thinking": f"{opening}\n", "answer": f"\n{closing}\n\n"},
+            closing=last,
+        )
 
 
-def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
-    """Return a tokenizer's channel markers, or None if the tokenizer has none."""
-    if _id(tokenizer, _TEXT) is not None and _id(tokenizer, _HEADERS[0]) is not None:
-        return _header_markers(tokenizer)
-    opening, closing = tokenizer.think_start, tokenizer.think_end
-    ids = tuple(tokenizer.think_start_tokens or ()), tuple(tokenizer.think_end_tokens or ())
-    for pair in _PAIRS if not all(ids) else ():
-        first, last = _id(tokenizer, pair[0]), _id(tokenizer, pair[1])
-        if first is not None and last is not None:
-            (opening, closing), ids = pair, ((first,), (last,))
-    if not all(ids):
-        return None
-    return ChannelMarkers(
-        next_section={"answer": {ids[0]: "thinking"}, "thinking": {ids[1]: "answer"}, "header": {}},
-        opening={"thinking": f"{opening}\n", "answer": f"\n{closing}\n\n"},
-        closing=ids[1],
-    )
-
-
-def call_format(tokenizer: TokenizerWrapper) -> CallFormat | None:
-    """Return the format of a target's tool calls, or None if it can't call tools.
-
-    A target can't call tools if its chat template takes no tools or the format is unknown.
-    """
-    template = tokenizer.chat_template
-    if not template_reads(tokenizer, "tools"):
-        return None
-    if tokenizer.has_tool_calling:
-        return CallFormat.of_parser(tokenizer.tool_call_start, tokenizer.tool_call_end, tokenizer.tool_parser)
-    markers = markers_of(tokenizer)
-    if markers and markers.headed:
-        return HARMONY
-    return LLAMA if "<|python_tag|>" in template or '"parameters": dictionary' in template else None
-
-
-def message_ends(tokenizer: TokenizerWrapper) -> set[int]:
-    """Return the tokens that end messages."""
-    return {*tokenizer.eos_token_ids, *(found for text in _ENDS if (found := _id(tokenizer, text)) is not None)}
-
-
-def template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
-    """Return whether a chat template reads a variable of this name."""
-    text = tokenizer.chat_template
-    text = text.get("default") if isinstance(text, dict) else text
-    if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
-        return False  # mlx-lm renders this target's chats itself, and rejects unknown options
-    statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
-    return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
-
-
-def _id(tokenizer: TokenizerWrapper, text: str) -> int | None:
+def token_of(tokenizer: TokenizerWrapper, text: str) -> int | None:
     """Return the ID of a text that is a single token, or None."""
     found = tokenizer.convert_tokens_to_ids(text)
     return found if isinstance(found, int) and tokenizer.convert_ids_to_tokens(found) == text else None
 
 
-def _header_markers(tokenizer: TokenizerWrapper) -> ChannelMarkers:
-    ids = {text: found for text in (*_HEADERS, _TEXT, *_ENDS) if (found := _id(tokenizer, text)) is not None}
-    headers: dict[Marker, Section] = {(found,): "header" for text, found in ids.items() if text != _TEXT}
-    has_channels = _HEADERS[1] in ids
-    return ChannelMarkers(
-        # the header decides whether the text is thinking; see `ChannelParser`
-        next_section={"answer": headers, "thinking": headers, "header": {(ids[_TEXT],): "answer"}},
-        opening={
-            "thinking": f"<|channel|>analysis{_TEXT}" if has_channels else f" to=self{_TEXT}",
-            "answer": f"<|channel|>final{_TEXT}" if has_channels else f" to=user{_TEXT}",
-        },
-        separator=f"{next((text for text in _ENDS if text in ids), '')}{_HEADERS[0]}assistant",
-        headed=True,
-    )
+def _marker(tokenizer: TokenizerWrapper, text: str) -> Marker:
+    """Return the tokens of a marker, or () if its first tag isn't a token."""
+    tag = re.match(r"<[^>]*>|\[[^]]*\]|◁[^▷]*▷", text)
+    token = token_of(tokenizer, tag[0]) if tag else None
+    if tag is None or token is None:
+        return ()
+    return (token,) if tag[0] == text else tuple(tokenizer.encode(text, add_special_tokens=False))
 
 
 class ChannelParser:
@@ -195,16 +141,8 @@ class ChannelParser:
 
     def _change_section(self, section: Section) -> None:
         self.tool = ""
-        if self.section == "header" and section != "header":
-            header = self._tokenizer.decode(self._header)
-            found = re.search(r"to=([^\s<]+)", header)
-            recipient = found[1] if found else "user"
-            if recipient.startswith("functions.") or (
-                recipient not in ("user", "commentary", "self", "assistant") and "analysis" not in header
-            ):
-                self.tool = recipient.removeprefix("functions.")
-            elif recipient in ("self", "assistant") or "analysis" in header:
-                section = "thinking"
+        if self._markers and self._markers.read_header and self.section == "header" and section != "header":
+            section, self.tool = self._markers.read_header(self._tokenizer.decode(self._header))
         self.section, self._header = section, []
 
 

@@ -10,9 +10,11 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
-from mlx_engine.formats.channels import call_format, markers_of, message_ends, tokens_opening
+from mlx_engine.formats.channels import tokens_opening
 from mlx_engine.formats.chat_text import chat_text
 from mlx_engine.formats.continuations import continuations
+from mlx_engine.formats.format_registry import call_format, markers_of
+from mlx_engine.formats.harmony import message_ends
 from mlx_engine.formats.known_prompts import known_prompts, shared_length
 from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, tokenizer_crash
 

@@ -16,8 +16,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Message, ToolCall, ToolSpec
-from mlx_engine.formats.calls import HARMONY
-from mlx_engine.formats.channels import call_format, template_reads
+from mlx_engine.formats.format_registry import call_format, template_reads
 from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
@@ -81,14 +80,15 @@ def chat_text(
     if tools:
         options["tools"] = [tool.declaration for tool in tools if not tool.deferred]
     names = {call.id: call.name for message in messages for call in message.calls}
-    if (tools or names or any(message.role == "tool" for message in messages)) and call_format(tokenizer) is None:
+    form = call_format(tokenizer)
+    if (tools or names or any(message.role == "tool" for message in messages)) and form is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
     memory = _memories.setdefault(tokenizer, _Memory())
     turns = [_turn(message, names) for message in messages]
     if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
         turns = _one_system(turns)
     single = _single_calls(turns)
-    first = single if call_format(tokenizer) is HARMONY else turns  # gpt-oss's template drops further calls
+    first = single if form and form.one_per_turn else turns  # gpt-oss's template drops further calls
     chats = list[list[Turn]]()
     for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
         if chat not in chats:

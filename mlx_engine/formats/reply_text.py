@@ -9,9 +9,10 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.events import Channel, Commit, PositionLogprobs, Source
 from mlx_engine.contract.requests import ToolCall, ToolSpec
-from mlx_engine.formats.calls import CallReader, TextPart, last_calls, overlap, readable
-from mlx_engine.formats.channels import ChannelParser, call_format, markers_of
+from mlx_engine.formats.call_reader import CallReader, TextPart, last_calls, overlap
+from mlx_engine.formats.channels import ChannelParser
 from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.formats.format_registry import call_format, markers_of
 from mlx_engine.formats.logprobs import RowLogprobs
 from mlx_engine.formats.token_texts import TokenTexts
 
@@ -138,13 +139,13 @@ class ReplyText:
         self._shown: set[Channel] = set()  # channels that have text
         self.stopped, self.called, self._one_call = "", False, one_call
         markers = markers_of(tokenizer)
-        self._headed = markers is not None and markers.headed
+        self._headed = markers is not None and markers.read_header is not None
         self._parser = ChannelParser(tokenizer, markers)
         self.channel: Channel = "answer"
         self._tool = ""  # to which the section is addressed
         self._thoughts = ""  # text of the thinking
         self._call = _Text()  # what may belong to a call
-        self._tools, self._format = readable(tools), call_format(tokenizer) if tools else None
+        self._tools, self._format = tools, call_format(tokenizer) if tools else None
         self._reader: CallReader | None = None
         if self._format and not self._headed:
             self._reader = CallReader(self._format, self._tools)

@@ -2,14 +2,13 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from itertools import permutations
 from math import lcm
 from typing import Any
 
 from mlx_engine.contract import exact_json
-from mlx_engine.formats.calls import resolved
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +31,19 @@ _logged: set[str] = set()
 
 class BadSchema(Exception):
     """A schema can't be used. The message is the reason."""
+
+
+def resolved(schema: Any, root: Mapping[str, Any]) -> dict:
+    """Return a schema, or the one that it refers to; {} if it isn't an object."""
+    for _ in range(10):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        found: Any = root
+        for part in reference[2:].split("/"):
+            found = found.get(part) if isinstance(found, dict) else None
+        schema = found
+    return schema if isinstance(schema, dict) else {}
 
 
 def relaxed(schema: Any) -> Any:

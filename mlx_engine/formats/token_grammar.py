@@ -22,8 +22,10 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.formats.channels import ChannelMarkers, ChannelParser, Marker, Section, call_format, markers_of
-from mlx_engine.formats.grammars import ReplyRules, reply_rules
+from mlx_engine.formats.channels import ChannelMarkers, ChannelParser, Marker, Section, token_of
+from mlx_engine.formats.format_registry import call_format, markers_of
+from mlx_engine.formats.grammars import reply_rules
+from mlx_engine.formats.lark import ReplyRules
 from mlx_engine.formats.schemas import BadSchema
 
 _LIMITS: dict[str, Any] = {  # bounds on the time of a step, and on memory
@@ -140,9 +142,8 @@ def reply_grammar(
     """
 
     def marker(text: str) -> str:
-        found = tokenizer.convert_tokens_to_ids(text)
-        single = isinstance(found, int) and tokenizer.convert_ids_to_tokens(found) == text
-        return f"<[{found}]>" if single else json.dumps(text)
+        token = token_of(tokenizer, text)
+        return json.dumps(text) if token is None else f"<[{token}]>"
 
     reason = ""
     for any_arguments in (False, True):

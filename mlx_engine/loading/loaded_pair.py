@@ -17,7 +17,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse, tapped
 from mlx_engine.formats import chat_prompt, chat_text
-from mlx_engine.formats.channels import call_format
+from mlx_engine.formats.format_registry import call_format
 from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels

@@ -14,7 +14,7 @@ from statistics import median
 
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats import token_grammar
-from mlx_engine.formats.grammars import ReplyRules
+from mlx_engine.formats.lark import ReplyRules
 from mlx_engine.models.library.pair import demo_pair
 from tests.mlx_engine.asking import question, reply
 

@@ -4,17 +4,21 @@ import json
 
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats import chat_prompt
-from mlx_engine.formats.channels import call_format
+from mlx_engine.formats.format_registry import call_format
 from tests.mlx_engine.formats.made_tokenizers import made
 
 TOOLS = tuple(
-    ToolSpec(name, None, {"type": "object", "properties": properties})
+    ToolSpec(name, None, {"type": "object", "properties": properties, "$defs": {"most": {"anyOf": [{"type": "integer"}, {}]}}})
     for name, properties in (
         ("weather", {"city": {"type": "string"}, "days": {"type": "integer"}, "note": {"type": ["string", "null"]}, "at": {}}),
+        ("typed", {
+            "rain": {"type": "number"}, "sunny": {"type": "boolean"}, "hours": {"type": "array"}, "place": {"type": "object"},
+            "most": {"$ref": "#/$defs/most"},
+        }),
         ("clock", {}),
         ("anything", True),
     )
-)
+)  # fmt: skip
 _TURNS = """\
 {%- if tools %}{{ '<|im_start|>system\\n' }}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{{ '<|im_end|>\\n' }}{% endif %}
 {%- for message in messages %}

@@ -95,7 +95,7 @@ def made(markers: str = "think", template: str = "") -> TokenizerWrapper:
     ends = {fast.convert_tokens_to_ids(text) for text in ("<|im_end|>", "<end_of_turn>")}
     if markers == "harmony":
         ends |= {fast.convert_tokens_to_ids("<|return|>"), fast.convert_tokens_to_ids("<|call|>")}
-    parser = _infer_tool_parser(fast)
+    parser = fast.init_kwargs["tool_parser_type"] = _infer_tool_parser(fast)
     module = importlib.import_module(f"mlx_lm.tool_parsers.{parser}") if parser else None
     return TokenizerWrapper(
         fast,

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.formats import chat_prompt, chat_text
+from mlx_engine.formats.channels import ChannelMarkers
+from mlx_engine.formats.hermes import Hermes
 from mlx_engine.formats.reply_text import ReplyText
 from tests.mlx_engine.formats.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
@@ -90,8 +92,8 @@ def test_markers_of_several_tokens_are_never_shown(demo, monkeypatch):
     tokenizer = demo.pair.tokenizer
     marks = {name: tuple(tokenizer.encode(text, add_special_tokens=False)) for name, text in (("start", "[[in"), ("end", "out]]"))}
     assert all(len(mark) > 1 for mark in marks.values())
-    monkeypatch.setattr(tokenizer, "_think_start_tokens", marks["start"])
-    monkeypatch.setattr(tokenizer, "_think_end_tokens", marks["end"])
+    ends = {"answer": {marks["start"]: "thinking"}, "thinking": {marks["end"]: "answer"}, "header": {}}
+    monkeypatch.setattr(Hermes, "markers", lambda *_: ChannelMarkers(ends, {}))
     plain, thought = (tuple(tokenizer.encode(text, add_special_tokens=False)) for text in ("9.", "hm"))
     # the first token of a marker followed by something else is text
     _, commits = written(tokenizer, [marks["start"][0], *plain, *marks["start"], *thought, *marks["end"], *plain], pieces=[1, 2, 1])

@@ -17,7 +17,7 @@ from mlx_lm.utils import load_tokenizer
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Sampling, ToolCall
 from mlx_engine.formats import chat_prompt, chat_text
-from mlx_engine.formats.channels import call_format
+from mlx_engine.formats.format_registry import call_format
 from mlx_engine.formats.known_prompts import shared_length
 from mlx_engine.models.library.pair import demo_pair
 from tests.examples import sampled

@@ -1,0 +1,19 @@
+"""Qwen3-Coder, Qwen3.5 and others: `<function=NAME>`, and `<parameter=NAME>VALUE</parameter>` for each argument."""
+
+import re
+
+from mlx_engine.formats.tagged import TaggedFormat
+
+
+class Qwen3Coder(TaggedFormat):
+    names = ("qwen3_coder",)
+    start, end = "<tool_call>", "</tool_call>"
+    value = ("<parameter=", "</parameter>")
+    layout = '"\\n" call "\\n" {end}'
+    pattern = re.compile(
+        r"<function=(?P<name>[^\s<>]+)>?\s*(?P<arguments>(?:(?><parameter=.*?</parameter>)\s*)*+)</function>\s*", re.DOTALL
+    )
+    argument = re.compile(r"<parameter=\s*([^\s<>]+)>?\n?(.*?)\n?</parameter>\s*", re.DOTALL)
+    written = ("<function={}>\n", "<parameter={}>\n", "\n</parameter>", "</function>")
+    untyped = frozenset(("string", "object", "array", "null"))
+    trimmed = ""
