@@ -30,10 +30,10 @@ _Number = TypeVar("_Number", int, float)
 
 def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") -> None:
     group = parser.add_argument_group(f"pair (default: {default})")
-    group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
+    group.add_argument("--target", type=path, metavar="DIR", help="folder of the target model")
     group.add_argument(
         "--drafter",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="folder of the drafter, or “auto” for the one on this disk that was fastest here (default: plain decoding)",
     )
@@ -69,7 +69,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=whole(0, 2**32 - 1), default=1, metavar="S", help="random seed (default 1)")
     group = parser.add_argument_group("a new drafter, instead of tuning one")
-    group.add_argument("--new", type=Path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
+    group.add_argument("--new", type=path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
     group.add_argument("--layers", type=whole(1, 64), default=2, metavar="N", help="layers of the drafter (default 2)")
     group.add_argument("--mlp", type=whole(1), metavar="N", help="width of its MLPs (default: the target's)")
     group.add_argument("--taps", type=whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)")
@@ -92,18 +92,20 @@ def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> No
 
 def add_remote(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("remote server (instead of a pair)")
-    group.add_argument("--remote", metavar="URL", help="address of a server with OpenAI's API, such as http://192.168.1.20:8000")
+    group.add_argument(
+        "--remote", type=nonempty, metavar="URL", help="address of a server with OpenAI's API, such as http://192.168.1.20:8000"
+    )
     group.add_argument("--model", default="", metavar="NAME", help="model of the server (default: its first)")
     group.add_argument("--remote-plain", default="", metavar="URL", help="address of the same model without speculation")
     group.add_argument("--remote-key", default="", metavar="K", help="key of the server (default: $SLIPSTREAM_REMOTE_KEY)")
-    group.add_argument("--remote-ca", type=Path, metavar="FILE", help="certificate authority to trust, as a PEM file")
+    group.add_argument("--remote-ca", type=path, metavar="FILE", help="certificate authority to trust, as a PEM file")
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="prompt; “-” reads standard input")
     parser.add_argument(
         "--tokens",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="JSON list of prompt token IDs to use instead of text, without a chat template",
     )
@@ -170,10 +172,10 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
         help="fixed widths to measure too, such as 4,8, or none (default 4,8,16 up to the drafter's block size)",
     )
     parser.add_argument("--cool-down", type=_SECONDS, default=1.0, metavar="S", help="seconds to pause between runs (default 1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="also write the report to FILE as JSON")
+    parser.add_argument("--out", type=path, metavar="FILE", help="also write the report to FILE as JSON")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
+        "--compare", type=path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
     )
     instead.add_argument(
         "--roofline", action="store_true", help="measure this machine's limits, and how close the pair comes to them"
@@ -220,7 +222,7 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
 def add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prompts saved on disk, so that later chats start faster")
     group.add_argument("--no-cache", action="store_true", help="don't save or read prompts")
-    group.add_argument("--cache-folder", type=Path, metavar="DIR", help="where to save (default: in your cache folder)")
+    group.add_argument("--cache-folder", type=path, metavar="DIR", help="where to save (default: in your cache folder)")
     group.add_argument(
         "--cache-gb",
         type=whole(1),
@@ -270,8 +272,8 @@ def add_models(models: argparse.ArgumentParser) -> None:
         added.add_argument("--plain", action="store_true", help="use the target without a drafter")
 
     listed = command("list", "list the catalog and the models on this disk")
-    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="also search this folder for models from now on")
-    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="stop searching this folder; its files are kept")
+    listed.add_argument("--add-folder", type=path, metavar="DIR", help="also search this folder for models from now on")
+    listed.add_argument("--forget-folder", type=path, metavar="DIR", help="stop searching this folder; its files are kept")
     search = command("search", "search the catalog and, with --hub, the model hub")
     search.add_argument("words", nargs="+", help="words to search for")
     search.add_argument("--hub", action="store_true", help="also search the model hub by name")
@@ -289,7 +291,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
         "--catalog", "--catalogue", action="store_true", dest="catalogue", help="check that every repo in the catalog is on the hub"
     )
     move = command("move", "move the model folder, for example to another disk; run again to resume")
-    move.add_argument("folder", type=Path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
+    move.add_argument("folder", type=path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
     login = command("login", "save a hub access token in the keychain, for gated and private repos")
     login.add_argument("--forget", action="store_true", help="remove the token")
 
@@ -429,8 +431,18 @@ def number(kind: type[_Number], least: float, most: float, what: str) -> Callabl
     return convert
 
 
+def nonempty(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the value is empty")
+    return text
+
+
+def path(text: str) -> Path:
+    return Path(nonempty(text))  # an empty path would be the current folder
+
+
 def _folder(text: str) -> Path:
-    if not Path(text).is_dir():
+    if not path(text).is_dir():
         raise argparse.ArgumentTypeError(f"“{text}” isn't a folder")
     return Path(text)
 

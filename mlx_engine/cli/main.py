@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.cli import arguments, console
@@ -106,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
 
     cache = command("cache", "list, clear, or verify the prompts saved on disk")
     cache.add_argument("cache_command", choices=("list", "clear", "verify"), metavar="list|clear|verify")
-    cache.add_argument("--folder", type=Path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)")
+    cache.add_argument(
+        "--folder", type=arguments.path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)"
+    )
     arguments.add_json(cache)
 
     doctor = command("doctor", "check your setup and suggest fixes")

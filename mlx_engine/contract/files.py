@@ -28,6 +28,8 @@ def why_failed(error: OSError) -> str:
 
 
 def cannot_read(path: Path, error: OSError) -> UserError:
+    if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+        return UserError("wrong_path", "Can't read “{path}” ({reason}). Check the path.", path=str(path), reason=why_failed(error))
     template = "Can't read “{path}” ({reason}). Check its permissions."
     return UserError("cannot_read", template, path=str(path), reason=why_failed(error))
 

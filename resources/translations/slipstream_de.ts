@@ -6070,6 +6070,12 @@
             <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>wrong_path</source>
+            <extracomment>Can't read “{path}” ({reason}). Check the path.</extracomment>
+            <translation>„{path}“ kann nicht gelesen werden ({reason}). Prüfen Sie den Pfad.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/contract/limits.py" />
             <source>bad_effort</source>
             <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
@@ -6341,18 +6347,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
-            <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/generation.py" />
-            <source>dflash_off</source>
-            <extracomment>DFlash is off</extracomment>
-            <translation>DFlash ist ausgeschaltet</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
@@ -6370,10 +6364,16 @@
             <translation>Zu viele Antworten warten bereits. Versuchen Sie es in {seconds} Sekunden erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>chat_template_rejects</source>
-            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>context_full</source>
+            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation>DFlash ist ausgeschaltet</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
@@ -6407,12 +6407,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>takes_no_tools</source>
-            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
-            <translation>Dieses Modell kann keine Werkzeuge aufrufen. Wählen Sie ein anderes Modell, oder beginnen Sie einen Chat ohne Werkzeuge.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
             <source>two_prompts</source>
             <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
@@ -6422,6 +6416,18 @@
             <source>unknown_role</source>
             <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
             <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user, assistant oder tool.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/chat_text.py" />
+            <source>chat_template_rejects</source>
+            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
+            <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/chat_text.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>Dieses Modell kann keine Werkzeuge aufrufen. Wählen Sie ein anderes Modell, oder beginnen Sie einen Chat ohne Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/grammars.py" />

@@ -6070,6 +6070,12 @@
             <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>wrong_path</source>
+            <extracomment>Can't read “{path}” ({reason}). Check the path.</extracomment>
+            <translation>无法读取“{path}”（{reason}）。请检查路径。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/contract/limits.py" />
             <source>bad_effort</source>
             <extracomment>“{effort}” isn't a valid effort. Use one word, such as low, medium, or high.</extracomment>
@@ -6341,18 +6347,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
-            <source>context_full</source>
-            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
-            <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/generation.py" />
-            <source>dflash_off</source>
-            <extracomment>DFlash is off</extracomment>
-            <translation>DFlash 已关闭</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
@@ -6370,10 +6364,16 @@
             <translation>等待中的回复过多。请在 {seconds} 秒后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>chat_template_rejects</source>
-            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>context_full</source>
+            <extracomment>The chat has {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one.</extracomment>
+            <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation>DFlash 已关闭</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
@@ -6407,12 +6407,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />
-            <source>takes_no_tools</source>
-            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
-            <translation>此模型无法调用工具。请选取其他模型，或开始不含工具的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/chat_prompt.py" />
             <source>two_prompts</source>
             <extracomment>Pass either messages or prompt tokens, not both.</extracomment>
             <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
@@ -6422,6 +6416,18 @@
             <source>unknown_role</source>
             <extracomment>The chat has a message with the role “{role}”. Use system, user, assistant, or tool.</extracomment>
             <translation>对话中有一条角色为“{role}”的消息。请使用 system、user、assistant 或 tool。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/chat_text.py" />
+            <source>chat_template_rejects</source>
+            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
+            <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/chat_text.py" />
+            <source>takes_no_tools</source>
+            <extracomment>This model can't call tools. Choose another model, or start a chat without tools.</extracomment>
+            <translation>此模型无法调用工具。请选取其他模型，或开始不含工具的对话。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/grammars.py" />

@@ -1,5 +1,6 @@
 """The `slipstream` command: output, exit codes, and error messages."""
 
+import argparse
 import io
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.cli.main import main
+from mlx_engine.cli.main import main, parser
 from mlx_engine.contract.events import Commit, Event
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from tests.golden.__main__ import HERE
@@ -32,6 +33,14 @@ def usage_error(*argv: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main(argv, ScriptedEngine)
     assert ended.value.code == 2
+
+
+def options_of(command: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the options of a command and its subcommands."""
+    for action in command._actions:
+        yield action
+        for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from options_of(inner)
 
 
 def installed(*argv: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -237,9 +246,23 @@ class TestErrors:
         assert main(["generate", "--tokens", str(path)], ScriptedEngine) == 1
         assert "JSON list" in capsys.readouterr().err
 
-    def test_a_missing_token_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["generate", "--tokens", str(tmp_path / "none.json")], ScriptedEngine) == 1
-        assert "Can't read" in capsys.readouterr().err
+    def test_a_wrong_path_is_told_from_missing_permissions(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "file").touch()
+        for path in (str(tmp_path / name) for name in ("none.json", "file/none.json", ".")):
+            for command in (["generate", "--tokens", path], ["bench", "--compare", path, path]):
+                assert main(command, ScriptedEngine) == 1
+                assert capsys.readouterr().err.endswith("). Check the path.\n")
+
+    def test_no_option_takes_an_empty_path_or_address(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """An empty path, as from an unset variable, would be the current folder, and an empty address a pair here."""
+        options = [each for each in options_of(parser()) if each.metavar in ("DIR", "FILE", "FOLDER", ("A", "B"))]
+        assert len(options) > 30
+        for option in options:
+            assert callable(option.type)
+            with pytest.raises(argparse.ArgumentTypeError, match=r"is empty|isn't a file"):
+                option.type("")
+        usage_error("generate", "Hi", "--remote", "")
+        assert "--remote: the value is empty" in capsys.readouterr().err
 
     def test_a_prompt_must_be_utf8(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe")))
