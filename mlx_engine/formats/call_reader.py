@@ -30,17 +30,22 @@ class CallReader:
 
     The returned texts together are the text of the reply.
 
+    Args:
+        form: the target's format.
+        tools: tools of the request.
+        name: name of the tool that the text is for, if the header of a message says so. All of the text is then a block.
+
     Attributes:
         inside: whether the end of the text belongs to a block of calls.
     """
 
-    def __init__(self, form: ReplyFormat, tools: Sequence[ToolSpec]) -> None:
-        self._format, self._tools = form, tools
+    def __init__(self, form: ReplyFormat, tools: Sequence[ToolSpec], name: str = "") -> None:
+        self._format, self._tools, self._name = form, tools, name
         self._text = ""  # not returned yet
         self._body = 0  # length of the marker that began the block
         self._searched = 0  # where to look for the end of the block
         self._began = False  # whether text or calls were returned
-        self.inside = False
+        self.inside = bool(name)
 
     def add(self, text: str) -> Iterator[TextPart]:
         """Add text, and yield the parts that are complete."""
@@ -54,7 +59,7 @@ class CallReader:
             block = self._text[self._body : at]
             self._searched = at + len(end)
             if not self._format.in_value(block):
-                yield self._take(self._searched, self._format.calls(block, self._tools))
+                yield self._take(self._searched, self._format.calls(block, self._tools, self._name))
 
     def finish(self, ended: bool) -> Iterator[TextPart]:
         """Yield the rest of the text.
@@ -62,10 +67,10 @@ class CallReader:
         Args:
             ended: whether the reply is complete. If not, an open block is text.
         """
-        if self._text:
+        if self._text or self.inside:
             block = self._text[self._body :]
             whole = self.inside and ended and not self._format.in_value(block)
-            yield self._take(len(self._text), self._format.calls(block, self._tools) if whole else ())
+            yield self._take(len(self._text), self._format.calls(block, self._tools, self._name) if whole else ())
 
     def _open(self) -> Generator[TextPart, None, bool]:
         """Yield text before a block, and return whether the block has started."""

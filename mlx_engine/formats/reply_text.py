@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, repeat
+from itertools import chain, groupby, repeat
 from typing import NamedTuple
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
@@ -20,59 +20,33 @@ _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 _KNOWN = 8  # tokens of a raw prompt that are decoded before the reply
 
 
-class _Run(NamedTuple):
-    """The characters of a token.
+@dataclass(eq=False)
+class _Token:
+    source: Source
+
+
+class _Character(NamedTuple):
+    """A character of a reply, and the token that begins it.
 
     Attributes:
-        unreadable: whether they belong to a call that can't be parsed.
+        unreadable: whether it belongs to a call that can't be parsed.
     """
 
-    source: Source
-    size: int
+    text: str
+    token: _Token
     unreadable: bool = False
 
 
-@dataclass
-class _Text:
-    """Text and its runs, which cover all of it."""
+_Text = list[_Character]
 
-    text: str = ""
-    runs: list[_Run] = field(default_factory=list)
 
-    def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Append decoded text whose last token completes a character."""
-        left = len(text)
-        for source in sources[:-1]:
-            if left:
-                self.runs.append(_Run(source, 1))
-                left -= 1
-        if left:
-            self.runs.append(_Run(sources[-1], left))
-        self.text += text
+def _decoded(text: str, tokens: Sequence[_Token]) -> _Text:
+    """Return decoded text whose last token completes a character."""
+    return [_Character(*pair) for pair in zip(text, chain(tokens, repeat(tokens[-1])), strict=False)]
 
-    def extend(self, other: "_Text") -> None:
-        self.text += other.text
-        self.runs += other.runs
 
-    def take(self, count: int) -> "_Text":
-        """Remove and return the first `count` characters."""
-        taken = _Text(self.text[:count])
-        self.text = self.text[count:]
-        while count:
-            run = self.runs[0]
-            taken.runs.append(run._replace(size=min(run.size, count)))
-            if run.size > count:
-                self.runs[0] = run._replace(size=run.size - count)
-            else:
-                del self.runs[0]
-            count -= min(run.size, count)
-        return taken
-
-    def mark_unreadable(self) -> None:
-        """Mark the text, except whitespace at its start, as that of a call that can't be parsed."""
-        space = self.take(len(self.text) - len(self.text.lstrip()))
-        self.text = space.text + self.text
-        self.runs = [*space.runs, *(run._replace(unreadable=True) for run in self.runs)]
+def _string(text: _Text) -> str:
+    return "".join(character.text for character in text)
 
 
 @dataclass
@@ -80,7 +54,7 @@ class _Piece:
     """Tokens and text of one channel since the last commit."""
 
     channel: Channel
-    text: _Text = field(default_factory=_Text)
+    text: _Text = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     logprobs: list[PositionLogprobs] = field(default_factory=list)
@@ -88,12 +62,10 @@ class _Piece:
     def commits(self) -> Iterator[Commit]:
         """Yield the tokens and the text, if any. Text of calls that can't be parsed has its own commits."""
         tokens, sources, logprobs = tuple(self.tokens), tuple(self.sources), tuple(self.logprobs)
-        groups = groupby(self.text.runs, key=lambda run: run.unreadable)
-        sizes = [(unreadable, sum(run.size for run in runs)) for unreadable, runs in groups]
-        for unreadable, size in sizes or ([(False, 0)] if tokens else []):
-            part = self.text.take(size)
-            runs = tuple((run.source, run.size) for run in part.runs)
-            yield Commit(part.text, self.channel, tokens, sources, runs, logprobs=logprobs, unreadable_call=unreadable)
+        groups = [(unreadable, list(text)) for unreadable, text in groupby(self.text, key=lambda each: each.unreadable)]
+        for unreadable, text in groups or ([(False, [])] if tokens else []):
+            runs = tuple((token.source, len(list(same))) for token, same in groupby(text, key=lambda each: each.token))
+            yield Commit(_string(text), self.channel, tokens, sources, runs, logprobs=logprobs, unreadable_call=unreadable)
             tokens, sources, logprobs = (), (), ()
 
 
@@ -131,10 +103,10 @@ class ReplyText:
         self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
         self._vocabulary = len(tokenizer)  # a model's table may be padded beyond it
         self._stop = tuple(text for text in stop if text)
-        self._held = _Text()  # the end of the answer, which may be the beginning of a stop sequence
-        self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
-        self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
-        self._source: Source = "prefill"  # of the last decoded token
+        self._held: _Text = []  # the end of the answer, which may be the beginning of a stop sequence
+        self._queue: list[_Token] = []  # which may be the beginning of a marker
+        self._undecoded: list[_Token] = []  # whose text the decoder holds back
+        self._last = _Token("prefill")  # that was decoded
         self._at_start = True  # the section has only whitespace so far
         self._shown: set[Channel] = set()  # channels that have text
         self.stopped, self.called, self._one_call = "", False, one_call
@@ -144,7 +116,7 @@ class ReplyText:
         self.channel: Channel = "answer"
         self._tool = ""  # to which the section is addressed
         self._thoughts = ""  # text of the thinking
-        self._call = _Text()  # what may belong to a call
+        self._call: _Text = []  # what may belong to a call
         self._tools, self._format = tools, call_format(tokenizer) if tools else None
         self._reader: CallReader | None = None
         if self._format and not self._headed:
@@ -175,8 +147,8 @@ class ReplyText:
         for token, source, row in zip(tokens, sources, logprobs or repeat(None, len(tokens)), strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
-            self._queue.append(source)
-            at_start = self._at_start and not self._call.text
+            self._queue.append(_Token(source))
+            at_start = self._at_start and not self._call
             text, ended = self._parser.add(token, at_start, self._in_call)
             if row is not None:
                 hidden = ended or token in self._hidden or not (text or self._parser.pending)
@@ -190,7 +162,7 @@ class ReplyText:
                     piece = _Piece(self.channel)
                     yield part
                 else:
-                    piece.text.extend(part)
+                    piece.text += part
             if ended and not self.ended:
                 yield from piece.commits()
                 self._begin_section()
@@ -212,7 +184,7 @@ class ReplyText:
             if isinstance(part, ToolCall):
                 yield part
             else:
-                piece.text.extend(part)
+                piece.text += part
         yield from piece.commits()
         if ended and self._reader and self._format and self.channel == "thinking":  # some models don't close it before a call
             calls = last_calls(self._format, self._thoughts, self._tools)
@@ -226,22 +198,22 @@ class ReplyText:
 
     @property
     def _in_call(self) -> bool:
-        return self._reader is not None and self._reader.inside
+        return self._reader is not None and self._reader.inside and not self._headed
 
     def _decode(self, tokens: Sequence[int]) -> _Text:
         """Return the text of tokens that are not markers."""
-        found = _Text()
-        for token, source in zip(tokens, self._queue, strict=False):
+        found: _Text = []
+        for token, each in zip(tokens, self._queue, strict=False):
             hidden = token in (self._tokenizer.eos_token_ids if self._in_call else self._hidden)
             if not hidden and token < self._vocabulary:
-                self._source = source
-                leading = self._at_start and not found.text and not self._call.text  # whitespace here is not shown
+                self._last = each
+                leading = self._at_start and not found and not self._call  # whitespace here is not shown
                 if not (leading and self._tokenizer.decode([token]).isspace()):
-                    self._undecoded.append(source)
+                    self._undecoded.append(each)
                 self._detokenizer.add_token(token)
                 text = self._detokenizer.last_segment
                 if text := text.lstrip() if leading else text:
-                    found.add(text, self._undecoded or [source])
+                    found += _decoded(text, self._undecoded or [each])
                     self._undecoded.clear()
         del self._queue[: len(self._queue) - self._parser.pending]
         return found
@@ -250,73 +222,66 @@ class ReplyText:
         """Begin a section. A header is never shown and belongs to the previous channel."""
         if self._parser.section != "header":
             self.channel, self._tool = self._parser.section, self._parser.tool
+            if self._headed:
+                self._reader = CallReader(self._format, self._tools, self._tool) if self._format and self._tool else None
         self._at_start, self._thoughts = True, ""
 
     def _flush(self, found: _Text, ended: bool = True) -> list[_Text | ToolCall]:
         """Return this text and the rest of the section."""
         self._detokenizer.finalize()
-        found.add(self._detokenizer.last_segment.rstrip(_REPLACEMENT), self._undecoded or [self._source])
+        found += _decoded(self._detokenizer.last_segment.rstrip(_REPLACEMENT), self._undecoded or [self._last])
         self._undecoded.clear()
         self._detokenizer.reset()
         shown = self._show(found)
         if self._reader and not self.ended:
             shown += self._parts(self._reader.finish(ended))
-        elif self._format and self._tool:
-            calls = self._format.calls(self._call.text, self._tools, self._tool) if ended else ()
-            self._call.mark_unreadable()
-            shown += self._shown_calls(calls) if calls else [self._shown_text(self._call)]
-            self._call, self._tool = _Text(), ""
         shown.append(self._held)
-        self._held = _Text()
+        self._held = []
         return shown
 
     def _show(self, found: _Text) -> list[_Text | ToolCall]:
         """Return text to show and complete calls. An unfinished call is held back."""
         if self.channel == "answer" and self._reader:
-            self._call.extend(found)
-            return self._parts(self._reader.add(found.text))
-        if self._format and self._tool:
-            self._call.extend(found)
-            return []
-        self._thoughts += found.text if self._reader else ""
+            self._call += found
+            return self._parts(self._reader.add(_string(found)))
+        self._thoughts += _string(found) if self._reader else ""
         return [self._shown_text(found)]
 
     def _parts(self, parts: Iterator[TextPart]) -> list[_Text | ToolCall]:
         shown: list[_Text | ToolCall] = []
         for part in parts:
-            text = self._call.take(len(part.text))
+            text, self._call = self._call[: len(part.text)], self._call[len(part.text) :]
             if part.is_block:
-                text.mark_unreadable()
+                spaces = len(part.text) - len(part.text.lstrip())
+                text[spaces:] = [each._replace(unreadable=True) for each in text[spaces:]]
             if not self.ended:
                 shown += self._shown_calls(part.calls) if part.calls else [self._shown_text(text)]
         return shown
 
     def _shown_calls(self, calls: Sequence[ToolCall]) -> list[_Text | ToolCall]:
-        held, self._held = self._held, _Text()
+        held, self._held = self._held, []
         self.called = self._at_start = True
         return [held, *(calls[:1] if self._one_call else calls)]
 
     def _shown_text(self, found: _Text) -> _Text:
         """Return text to show, without leading whitespace and possible stop sequences."""
         if self._at_start:
-            found.take(len(found.text) - len(found.text.lstrip()))
-            if found.text:
-                self._at_start = False
+            text = _string(found)
+            found = found[len(text) - len(text.lstrip()) :]
+            if found:
+                self._at_start, first = False, found[0]
                 gap = "\n\n" if self._headed and self.channel in self._shown else ""  # another message of the same channel
                 name = f"{self._tool} " if self._tool else ""
-                first = found.runs[0]
-                added = [_Run(first.source, len(gap)), first._replace(size=len(name))]
-                found = _Text(gap + name + found.text, [*(run for run in added if run.size), *found.runs])
+                found = [*_decoded(gap, [first.token]), *(first._replace(text=each) for each in name), *found]
                 self._shown.add(self.channel)
         if self.channel == "thinking" or not self._stop:
             return found
-        self._held.extend(found)
-        found, self._held = self._held, _Text()
-        text = found.text
+        found, self._held = self._held + found, []
+        text = _string(found)
         ends = [(at + len(stop), at, stop) for stop in self._stop if (at := text.find(stop)) >= 0]
         if ends:
             _, at, self.stopped = min(ends)
-            return found.take(at)
-        shown = found.take(len(text) - max(overlap(text, stop) for stop in self._stop))
-        self._held = found
-        return shown
+            return found[:at]
+        size = len(text) - max(overlap(text, stop) for stop in self._stop)
+        self._held = found[size:]
+        return found[:size]
