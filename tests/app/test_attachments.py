@@ -472,7 +472,7 @@ def test_no_process_is_left_when_the_app_has_quit(file: File, tmp_path: Path, en
     slow = file("slow.pdf", slow_pdf())
     process = python(ENDING.replace("{end}", end), tmp_path, HOME=str(tmp_path), PDF=str(slow))
     assert process.wait(PATIENCE_S) == 0
-    _, err = process.communicate(timeout=10)  # the pipe closes with the last process that has it open
+    _, err = process.communicate(timeout=PATIENCE_S)  # the pipe closes with the last process that has it open
     assert err == ""  # an orphaned reader would report a broken pipe
 
 

@@ -23,7 +23,7 @@ from tests.app.scripted_engine import commit
 from tests.app.test_chats_window import chat_with, texts
 
 Start = Callable[..., Running]
-files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+files = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 def conversation(number: int, *said: str, dated: bool = True, ids: bool = True) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def test_paragraphs_are_equally_far_apart_at_the_end_of_a_part(
         view = BlocksView(Theme(qapp, "light"))
         view.append(source * 20)
         view.fit(600)
-        qtbot.waitUntil(lambda view=view: not any(text.formulas_pending for text in view.findChildren(TextView)), timeout=20_000)
+        qtbot.waitUntil(lambda view=view: not any(text.formulas_pending for text in view.findChildren(TextView)), timeout=120_000)
         view.fit(600)
         places.append(tops(view))
     steps = [[b - a for a, b in pairwise(found)] for found in places]
@@ -107,7 +107,7 @@ def test_a_deep_formula_after_an_emoji_is_aligned_once_it_is_typeset(qapp: QAppl
     view = streamed(qapp, "👍 😀 is $\\frac{\\frac{a}{b}}{\\frac{c}{d}}$ and $\\frac{1}{\\frac{2}{3}}$", 80)
     text = view.part_view(0)
     assert isinstance(text, TextView)
-    qtbot.waitUntil(lambda: not text.formulas_pending, timeout=20_000)
+    qtbot.waitUntil(lambda: not text.formulas_pending, timeout=120_000)
     formula, alignments = text.document().find(OBJECT), []
     while not formula.isNull():
         alignments.append(formula.charFormat().verticalAlignment())

@@ -29,7 +29,7 @@ class Counter(EngineDouble):
 def host() -> Any:
     host = EngineHost(Counter)  # type: ignore[arg-type]
     yield host
-    assert host.wait(20)
+    assert host.wait(120)
 
 
 def test_a_bug_in_a_front_end_does_not_end_the_thread(host: EngineHost, caplog: pytest.LogCaptureFixture) -> None:
@@ -42,7 +42,7 @@ def test_a_bug_in_a_front_end_does_not_end_the_thread(host: EngineHost, caplog: 
 
 
 def test_a_request_after_closing_ends_without_events(host: EngineHost) -> None:
-    assert host.wait(20)
+    assert host.wait(120)
     assert list(to_iter(host, REQUEST)) == []
 
 
@@ -53,7 +53,7 @@ def test_a_run_that_is_canceled_before_its_turn_starts_no_engine() -> None:
     run = _HostRun(REQUEST, seen.append)
     run.cancel()
     host._queue.put(run)
-    assert host.wait(20) and seen == [None] and not made
+    assert host.wait(120) and seen == [None] and not made
 
 
 def test_a_canceled_run_does_not_keep_others_waiting_while_a_reply_runs() -> None:
@@ -74,16 +74,16 @@ def test_a_canceled_run_does_not_keep_others_waiting_while_a_reply_runs() -> Non
         time.sleep(0.001)
     host.submit(MeasureMachine(), lambda event: ended.set() if event is None else None).cancel()
     assert list(to_iter(host, GenerationRequest(prompt_text="b", foreground=True))) == [TokenCount(1, 2)]
-    assert ended.wait(20) and None not in seen
+    assert ended.wait(120) and None not in seen
     reply.cancel()
-    assert host.wait(20)
+    assert host.wait(120)
 
 
 def test_every_close_is_answered(host: EngineHost) -> None:
-    assert host.wait(20)
+    assert host.wait(120)
     closed = threading.Event()
     host.close(closed.set)
-    assert closed.wait(20)
+    assert closed.wait(120)
 
 
 def test_a_failure_is_raised_where_events_are_read() -> None:
@@ -95,4 +95,4 @@ def test_a_failure_is_raised_where_events_are_read() -> None:
     with pytest.raises(UserError, match="No tokens") as raised:
         list(to_iter(host, REQUEST))
     assert raised.value.text.code == "test_refusal"
-    assert host.wait(20)
+    assert host.wait(120)

@@ -319,7 +319,7 @@ def wait_for(host: EngineHost, found: Sequence[Sequence[Event | None]]) -> None:
     """Wait until every job has ended, and end the host."""
     while not all(seen and seen[-1] is None for seen in found):
         assert not host._ended.wait(0.001)
-    assert host.wait(20)
+    assert host.wait(120)
 
 
 class Stepping(EngineDouble):
@@ -333,7 +333,7 @@ class Stepping(EngineDouble):
         self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
     ) -> Iterator[Sequence[Event]]:
         for _ in range(request.max_tokens):
-            assert self.gate.wait(20)
+            assert self.gate.wait(120)
             self.order.append(request.seed)
             if cancel.is_set():
                 return

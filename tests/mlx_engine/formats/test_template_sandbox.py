@@ -377,9 +377,9 @@ def test_stop_ends_the_search_for_boundaries():
 
 
 def test_a_template_of_many_openings_is_searched_in_linear_time():
-    began = time.perf_counter()
+    began = time.thread_time()
     assert not chat_text.takes_effort(made("think", "{%" * 200_000))
-    assert time.perf_counter() - began < 9
+    assert time.thread_time() - began < 9
 
 
 def test_a_long_reason_is_cut():

@@ -119,10 +119,10 @@ def test_any_config_is_predicted_or_refused(name: str, odd: dict, nested: dict, 
 def test_an_absurd_number_of_layers_is_refused_quickly(layers: int) -> None:
     config = {**DENSE, "num_hidden_layers": layers}
     assert "more than 2,048 layers" in str(target_problem(config))
-    began = time.perf_counter()
+    began = time.thread_time()
     with suppress(UserError):
         assert predict_fit(config, None, GB, 0, 1024, MAC).verdict == "unknown"
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(1, 10**6))

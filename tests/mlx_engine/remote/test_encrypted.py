@@ -44,7 +44,7 @@ def connect(connection: RemoteConnection) -> PairInfo:
     try:
         *_, info = to_iter(engine, LoadPair())
     finally:
-        assert engine.wait(5)
+        assert engine.wait(120)
     assert isinstance(info, PairInfo)
     return info
 

@@ -29,8 +29,8 @@ def test_closing_ends_response_bodies_that_were_not_read_to_the_end(caplog: pyte
         begun.set()
 
     engine._loop.call_soon_threadsafe(lambda: engine._loop.create_task(read()))
-    assert begun.wait(10)
+    assert begun.wait(120)
     with caplog.at_level(logging.ERROR, "asyncio"):
-        assert engine.wait(10)
+        assert engine.wait(120)
         gc.collect()
     assert ended.is_set() and not caplog.records

@@ -27,7 +27,7 @@ def server() -> Iterator[Serving]:
 def remote(server: Serving) -> Iterator[RemoteEngine]:
     engine = RemoteEngine(RemoteConnection(f"{server.url}/v1", key="sk-test-key"))
     yield engine
-    assert engine.wait(5)
+    assert engine.wait(120)
 
 
 def reply(client: EngineClient, request: GenerationRequest) -> CompletedReply:

@@ -41,7 +41,7 @@ def connected(responses: Responses, chunk: int = 1 << 16, **options: Any) -> Ite
         try:
             yield engine, replay
         finally:
-            assert engine.wait(5)
+            assert engine.wait(120)
 
 
 def run(engine: RemoteEngine, request: Request) -> list[Event]:
@@ -55,7 +55,7 @@ def run(engine: RemoteEngine, request: Request) -> list[Event]:
             found.append(event)
 
     engine.submit(request, deliver)
-    assert ended.wait(20)
+    assert ended.wait(120)
     return found
 
 
@@ -305,7 +305,7 @@ class TestErrors:
             url = replay.url
         engine = RemoteEngine(RemoteConnection(url))
         assert failed(run(engine, LoadPair())).code == "remote_nothing_listens"
-        assert engine.wait(5)
+        assert engine.wait(120)
 
     @pytest.mark.parametrize(
         ("url", "code"),
@@ -323,7 +323,7 @@ class TestErrors:
     def test_bad_addresses_are_refused(self, url: str, code: str) -> None:
         engine = RemoteEngine(RemoteConnection(url))
         assert failed(run(engine, LoadPair())).code == code
-        assert engine.wait(5)
+        assert engine.wait(120)
 
 
 def test_a_plain_reply_goes_to_the_plain_address() -> None:
@@ -334,7 +334,7 @@ def test_a_plain_reply_goes_to_the_plain_address() -> None:
             both = RemoteEngine(RemoteConnection(replay.url, plain_url=other.url))
             assert isinstance(run(both, plain)[-1], Finished)
             assert [path for _, path, _, _ in other.seen] == [CHAT[1]]
-            assert both.wait(5)
+            assert both.wait(120)
 
 
 def test_any_request_interrupts_one_that_gives_way() -> None:
@@ -343,13 +343,13 @@ def test_any_request_interrupts_one_that_gives_way() -> None:
     def answer(body: bytes) -> Response:
         if b"title" in body:
             asked.set()
-            assert gate.wait(20)
+            assert gate.wait(120)
         return recorded("vllm_dflash/stream_usage")
 
     found: list[Event | None] = []
     with connected(VLLM | {CHAT: answer}) as (engine, _):  # type: ignore[dict-item]
         engine.submit(GenerationRequest((Message("user", "A title"),), gives_way=True), found.append)
-        assert asked.wait(20)
+        assert asked.wait(120)
         assert isinstance(run(engine, HELLO)[-1], Finished)
         gate.set()
     assert [event.reason for event in found if isinstance(event, Finished)] == ["cancelled"]

@@ -38,7 +38,7 @@ def switch(engine: ScriptedEngine) -> Iterator[EngineSwitch]:
     found = EngineSwitch(EngineHost(lambda: engine))  # type: ignore[arg-type, return-value]
     run(found, LoadPair())
     yield found
-    assert found.wait(20)
+    assert found.wait(120)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def run(switch: EngineSwitch, request: Request) -> list[Event]:
     found: list[Event] = []
     ended = threading.Event()
     switch.submit(request, lambda event: found.append(event) if event is not None else ended.set())
-    assert ended.wait(20)
+    assert ended.wait(120)
     return found
 
 
