@@ -53,6 +53,7 @@ class Services(QObject):
         library.became_private.connect(self.saved_prompts.forget)
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
         self.server.failed.connect(conductor.notify)
+        self.tools.unreadable.connect(self._show_unreadable)
         self.picker.connections.own_server = lambda: self.server.url
         self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))
         self.preferences.changed.connect(self._use_preferences)
@@ -63,6 +64,10 @@ class Services(QObject):
     def _use_preferences(self) -> None:
         self.conductor.set_new_chats(self.preferences.new_chats)
         self.conductor.reply_job.most_steps = int(self.preferences.tool_steps)
+
+    @Slot(str)
+    def _show_unreadable(self, reason: str) -> None:
+        self.conductor.notify(Notice(tr("Can't use mcp.json. {reason}", reason=reason), "error", topic="mcp.json"))
 
     def start(self) -> None:
         """Read the chats, and load the models or connect to the server that were used last."""
@@ -78,6 +83,8 @@ class Services(QObject):
         self.saved_prompts.apply()
         if connections.problem:
             conductor.notify(Notice(connections.problem, "error"))
+        if self.tools.problem:
+            self._show_unreadable(self.tools.problem)
         conductor.loader.here = last_pair(self.settings)
         last = connections.find(str(self.settings.value("connection") or ""))
         if last is not None:

@@ -35,6 +35,7 @@ class ToolBox(QObject):
     """
 
     changed = Signal()  # the servers, their states, or their tools
+    unreadable = Signal(str)  # mcp.json has changed, and can't be read
 
     def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -206,6 +207,7 @@ class ToolBox(QObject):
             return read_config(self.file)
         except UserError as error:
             self.problem = translated(error.text)
+            self.unreadable.emit(self.problem)
             return ()
 
     def _use(self, configs: Iterable[ServerConfig]) -> None:

@@ -755,6 +755,11 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>Can't use mcp.json. {reason}</source>
+            <translation>mcp.json kann nicht verwendet werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
             <translation>In Ihren Benutzerordner kann nicht geschrieben werden. Die Einstellungen liegen vorerst in {folder}.</translation>
         </message>
@@ -6437,15 +6442,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/grammars.py" />
-            <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
-            <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/grammars.py" />
             <source>unknown_tool_choice</source>
             <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
             <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/reply_format.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
+            <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/template_sandbox.py" />

@@ -755,6 +755,11 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>Can't use mcp.json. {reason}</source>
+            <translation>无法使用 mcp.json。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
             <translation>无法写入您的个人文件夹。设置暂存于 {folder}。</translation>
         </message>
@@ -6437,15 +6442,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/formats/grammars.py" />
-            <source>tool_choice_unsupported</source>
-            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
-            <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/formats/grammars.py" />
             <source>unknown_tool_choice</source>
             <extracomment>tool_choice is “{choice}”, but no tool has this name. Use auto, none, required, or the name of a tool.</extracomment>
             <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/reply_format.py" />
+            <source>tool_choice_unsupported</source>
+            <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
+            <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/template_sandbox.py" />

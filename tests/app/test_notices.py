@@ -90,3 +90,21 @@ def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
     assert add.text() == "Add" and add.isVisible()
     add.click()
     assert done == ["added"] and app.notices == [notice.text for notice in lasting[:-1]]
+
+
+def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"notes": ')
+    app = start(data=tmp_path)
+    reasons = (
+        "The list of servers isn't valid JSON (",
+        "“notes” needs either a command or a URL.",
+        "The list of servers isn't valid JSON (",
+    )
+    for content, reason in zip(("", '{"mcpServers": {"notes": {}}}', "["), reasons, strict=True):
+        if content:
+            file.write_text(content)
+            app.services.tools.reload()
+        (notice,) = app.notices
+        assert notice.startswith(f"Can't use mcp.json. {reason}")
+    assert file.read_text() == "["
