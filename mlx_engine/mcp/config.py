@@ -235,7 +235,7 @@ def _server(name: str, entry: Any) -> ServerConfig:
         template = "“{server}” needs either a command or a URL. Correct its entry, then try again."
         raise UserError("server_incomplete", template, server=name)
     enabled = found.pop("enabled", True) and not found.pop("disabled", False)
-    seconds = min(max(float(found.pop("timeoutSeconds", _TIMEOUT_S)), 1.0), _LONGEST_TIMEOUT_S)
+    seconds = float(min(max(found.pop("timeoutSeconds", _TIMEOUT_S), 1), _LONGEST_TIMEOUT_S))
     fields = {key: _frozen(value) for key, value in found.items()}
     return ServerConfig(name, enabled=enabled, timeout_s=seconds, other=json.dumps(rest), **fields)
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 from app.session.conductor import Conductor
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
+from app.storage.json_values import as_dict, parse_json
 from app.views.chat.composer import Composer
 
 _SETTING = "drafts"
@@ -19,7 +20,8 @@ class Drafts(QObject):
     def __init__(self, conductor: Conductor, composer: Composer, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._composer, self._settings = conductor, composer, settings
-        self._texts = _parse(str(settings.value(_SETTING, "", str)))
+        saved = as_dict(parse_json(str(settings.value(_SETTING, "", str))))
+        self._texts = {chat: text for chat, text in saved.items() if isinstance(text, str)}
         self._files: dict[str, list[Attachment]] = {}  # shared lists: files still being read are added
         self._chat = conductor.chat
         self._at_start = True  # whether no other chat has been opened yet
@@ -53,12 +55,3 @@ class Drafts(QObject):
 
 def _key(chat: Chat) -> str:
     return _NEW if chat.empty else chat.id
-
-
-def _parse(text: str) -> dict[str, str]:
-    """Return drafts by chat id, or an empty dict if the text is invalid."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return {chat: text for chat, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}

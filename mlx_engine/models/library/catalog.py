@@ -27,6 +27,7 @@ _NEEDS_CODE = EngineText.of(
     "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",
     file="tokenization_kimi.py",
 )
+_MOST = 1e6  # of a number, such as GB
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
 
@@ -268,7 +269,7 @@ def _is_bits(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+    return type(value) in (int, float) and 0 <= value < _MOST
 
 
 def _is_ratio(value: Any) -> bool:

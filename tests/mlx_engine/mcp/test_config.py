@@ -230,6 +230,12 @@ def test_bad_files_are_refused_with_a_reason(text: str, message: str, file: Path
     assert file.read_text() == text, "the user's file is kept"
 
 
+@pytest.mark.parametrize("seconds", ["1e400", "1" + 400 * "0"])
+def test_a_timeout_is_limited(seconds: str, file: Path) -> None:
+    config, *_ = servers(entry(command="a", timeoutSeconds=0).replace("0", seconds), file)
+    assert config.timeout_s == 3600
+
+
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Can't read"):
         read_config(tmp_path)

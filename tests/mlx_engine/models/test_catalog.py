@@ -1,6 +1,7 @@
 """The catalog: facts have sources, repo names are valid, and the user's entries are validated."""
 
 import json
+import math
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,7 @@ class TestCustomEntries:
             {"id": "mine", "drafter": {"repo": "c/d", "reported": [{"speedup": [1]}]}},
             {"id": "mine", "drafters": {"repo": "c/d"}},
             {"id": "mine", "targets": [{"repo": "a/b", "bits": 10**9}]},
+            *({"id": "mine", "targets": [{"repo": "a/b", "size_gb": size}]} for size in (-1, math.nan, math.inf, 10**400)),
             "x",
             None,
         ],
