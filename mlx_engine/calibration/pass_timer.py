@@ -5,10 +5,8 @@ import time
 import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.decoding.costs import PassKind
-from mlx_engine.decoding.queued_rounds import RoundQueue
-from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.width import WidthChoice
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.stream import queued_rounds, run_pass
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets.target import Target
@@ -91,13 +89,11 @@ class PassTimer:
 
     def queued(self, width: int) -> float:
         """Return the mean time of a round that is queued ahead, in seconds."""
-        rounds = RoundQueue(self._target, self._drafter, self.caches, self.context, self.chooser, Penalties(Sampling(), ()))
-        choice = WidthChoice(PassKind("drafter", width))
+        stream = queued_rounds(self._target, self._drafter, self.caches, self.context, self.chooser, width)
         began = time.perf_counter()
-        current = rounds.put(choice, width, self._anchor)
+        run_pass(stream, self._target)
         for _ in range(ROUNDS - 1):
-            following = rounds.put(choice, width, current.anchor, after=current)
-            rounds.read(current, frozenset())
-            current = following
-        rounds.read(current, frozenset())
+            run_pass(stream, self._target)
+            stream.read()
+        stream.read()
         return (time.perf_counter() - began) / ROUNDS

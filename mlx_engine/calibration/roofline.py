@@ -161,7 +161,7 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
         caches = target.caches()
         began = time.perf_counter()
         for done in prefill(target, caches, prompt, None, None):
-            if isinstance(done, int) and done == rows:
+            if done == rows:
                 seconds.append(time.perf_counter() - began)
     token, times = mx.array(prompt[-1:]), []
     depth = caches.length

@@ -1,1 +1,1 @@
-"""Decoding loops: plain and speculative, with sampling and width control."""
+"""Decoding: prefill, a reply's passes, sampling and width control."""

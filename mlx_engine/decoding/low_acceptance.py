@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.limits import WINDOWED_CONTEXT
-from mlx_engine.decoding.plain import Step
+from mlx_engine.decoding.stream import Step
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 
 _NEAR_ZERO = 0.1  # accepted / tested

@@ -73,10 +73,10 @@ class PassOutcome:
 
 
 class FixedWidth:
-    """Controller that always chooses the same width; width 1 is plain decoding."""
+    """Controller that always chooses the same width; width 1 is plain decoding, for a reason."""
 
-    def __init__(self, width: int) -> None:
-        self._choice = WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED) if width == 1 else WidthChoice(PassKind("drafter", width))
+    def __init__(self, width: int, why: EngineText | None = WIDTH_1_REQUESTED) -> None:
+        self._choice = WidthChoice(PLAIN_STEP, why) if width == 1 else WidthChoice(PassKind("drafter", width))
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         return self._choice

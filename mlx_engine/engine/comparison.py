@@ -97,8 +97,10 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
     penalties = Penalties(request.sampling, prompt, request.logit_bias)
     penalties.add(a[:at])
     shared = [*prompt, *a[:at]]
-    *_, logits = prefill(pair.target, pair.target.caches(), shared, None, None)
-    assert isinstance(logits, mx.array)
+    caches = pair.target.caches()
+    for _ in prefill(pair.target, caches, shared, None, None):
+        pass
+    logits = pair.target.forward(mx.array(shared[-1:]), caches)
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(shared), 1, logits.shape[-1]))[0].astype(mx.float32)
     # scores are logits divided by the temperature, plus the same noise for both replies
     margin = abs(cast(float, (scores[a[at]] - scores[b[at]]).item())) * (1.0 if chooser.greedy else request.sampling.temperature)

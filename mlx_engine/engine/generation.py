@@ -4,9 +4,8 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import cast
 
 import mlx.core as mx
 
@@ -14,21 +13,19 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode
 from mlx_engine.decoding.low_acceptance import likely_cause
-from mlx_engine.decoding.plain import Step, plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.stream import Step, Stream, decode
 from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
-from mlx_engine.drafters.drafter import Backlog
 from mlx_engine.drafters.lookup import Lookup
-from mlx_engine.engine.prepare import mode_of, prepare
-from mlx_engine.formats import logprobs
+from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.hardware import device
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.snapshots import Snapshots
 
 NO_MEMORY = EngineText.of(
@@ -78,106 +75,151 @@ def _generate(
     clock: ReplyClock,
     room: ReplyMemory,
 ) -> Generator[Events, None, None]:
-    target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
     seed = secrets.randbits(32) if request.seed is None else request.seed
     mode, why_plain = mode_of(pair, request)
     tally = Tally(clock, mode, seed, why_plain, request.exact)
     if mode == "dflash" and not request.lookup_only:
         tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
     try:
-        block = history.block if drafter else None
+        block = history.block if pair.drafter else None
         prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
     except RenderingCancelled:
         yield [Finished("cancelled", tally.stats())]
         return
-    request, grammar, limit, ends = prepared.request, prepared.grammar, prepared.limit, prepared.ends
-    prompt, length = prepared.prompt.tokens, len(prepared.prompt.tokens)
-    left_out, cut = prepared.left_out, prepared.cut
+    length = len(prepared.prompt.tokens)
     if not room.fits(length):
         raise UserError.of(NO_MEMORY)
-    while not room.take(clock, length + limit, snapshots.nbytes):
+    while not room.take(clock, length + prepared.limit, snapshots.nbytes):
         if cancel.is_set():
             yield [Finished("cancelled", tally.stats())]
             return
         yield []
     if not request.exact:
         pair.run_at(length)
-    operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
-    chooser = Chooser(request.sampling, seed, operations, request.logprobs, grammar)
-    penalties = Penalties(request.sampling, prompt, request.logit_bias, grammar)
-    branch = snapshots.take(prompt, None if request.private else request.chat) if request.reuse else snapshots.new_branch(prompt)
-    marks = snapshots.stops(prepared.boundaries, length)
-    tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = length, branch.reused, branch.from_disk
-    reply = ReplyText(tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
-    caches, context = branch.caches, branch.context
-    reason: StopReason = "length"
-    first: Step | None = None
-    steps: Generator[Step, None, None] | None = None
-    consistent = True  # whether caches and context hold the same tokens
+    prompt, chat = prepared.prompt.tokens, None if request.private else request.chat
+    branch = snapshots.take(prompt, chat) if request.reuse else snapshots.new_branch(prompt)
+    reply = _Reply(pair, snapshots, prepared, branch, tally, cancel)
     try:
-        yield [PrefillProgress(branch.reused, length, branch.reused, left_out, cut)]
-        reads_context = request.reuse or (mode == "dflash" and not request.lookup_only)  # for rounds or a later turn
-        for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
-            if isinstance(done, mx.array):
-                chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
-                report = chooser.report(done, chosen)
-                first = Step((cast(int, chosen.item()),), ("prefill",), logprobs=logprobs.read(report, 1))
-                break
+        yield from reply.run(_stream(pair, history, prepared, branch, tally))
+    except GeneratorExit:
+        reply.keep()
+        raise
+    reply.keep()
+    yield reply.finish()
+
+
+def _stream(pair: LoadedPair, history: PairHistory, prepared: Prepared, branch: Branch, tally: "Tally") -> Stream:
+    """Return the stream of a reply to a branch's tokens."""
+    request, prompt, clock = prepared.request, prepared.prompt.tokens, tally.clock
+    drafts = tally.mode == "dflash"
+    controller: WidthController = FixedWidth(1, None)
+    if drafts and request.width:
+        controller = FixedWidth(request.width)
+    elif drafts:
+        controller = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
+    operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
+    reads_context = request.reuse or (drafts and not request.lookup_only)  # for rounds or a later turn
+    return Stream(
+        branch.caches,
+        pair.target.vocabulary,
+        Chooser(request.sampling, tally.seed, operations, request.logprobs, prepared.grammar),
+        Penalties(request.sampling, prompt, request.logit_bias, prepared.grammar),
+        controller,
+        anchor=prompt[-1],
+        limit=prepared.limit,
+        ends=prepared.ends,
+        drafter=pair.drafter if reads_context else None,
+        context=branch.context if reads_context else None,
+        copies=Lookup(prompt, history.block - 1) if drafts and history.lookup and not request.width else None,
+        clock=clock,
+        queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
+    )
+
+
+class _Reply:
+    """A reply that has its memory: events of its steps, and what later turns keep.
+
+    Args:
+        branch: caches that are filled with the prompt and the reply.
+        tally: statistics of the reply.
+        cancel: ends the reply after the current step.
+    """
+
+    def __init__(
+        self, pair: LoadedPair, snapshots: Snapshots, prepared: Prepared, branch: Branch, tally: "Tally", cancel: threading.Event
+    ) -> None:
+        self.branch = branch
+        self._pair, self._snapshots, self._prepared, self._tally, self._cancel = pair, snapshots, prepared, tally, cancel
+        request = prepared.request
+        self._text = ReplyText(pair.tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
+        self._length = len(prepared.prompt.tokens)
+        self._reason: StopReason = "length"
+        tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = self._length, branch.reused, branch.from_disk
+
+    def run(self, stream: Stream) -> Generator[Events, None, None]:
+        """Yield the events of each step until the reply ends."""
+        yield from self._prefill(stream)
+        if self._reason != "cancelled":
+            yield from self._decode(stream)
+
+    def keep(self) -> None:
+        """Keep the branch for later turns, if the request allows it. Caches and context must hold the same tokens."""
+        if self._prepared.request.reuse:
+            self._snapshots.put(self.branch)
+
+    def finish(self) -> Events:
+        """Return the events after the last step."""
+        tally, info = self._tally, self._pair.info
+        tally.snapshot_bytes = self._snapshots.nbytes
+        if self._pair.drafter is not None:
+            temperature = self._prepared.request.sampling.temperature
+            facts = (self._pair.drafter.config, info.drafter_weights, len(self.branch.tokens), temperature)
+            tally.few_accepted = likely_cause(tally.rounds, *facts)
+        rest = list(self._text.finish(self._reason == "eos"))
+        if self._text.stopped or (self._text.called and self._reason == "eos"):
+            self._reason = "stop_string" if self._text.stopped else "tool_calls"
+        return [*rest, Finished(self._reason, tally.stats(), self._text.stopped)]
+
+    def _progress(self, done: int) -> PrefillProgress:
+        return PrefillProgress(done, self._length, self.branch.reused, self._prepared.left_out, self._prepared.cut)
+
+    def _prefill(self, stream: Stream) -> Generator[Events, None, None]:
+        branch, prompt = self.branch, self._prepared.prompt.tokens
+        yield [self._progress(branch.reused)]
+        marks = self._snapshots.stops(self._prepared.boundaries, self._length)
+        for done in prefill(self._pair.target, branch.caches, prompt, stream.drafter, stream.context, marks):
             if done in marks:
                 branch.mark()
-            if cancel.is_set():
-                reason = "cancelled"
-                break
-            yield [PrefillProgress(done, length, branch.reused, left_out, cut)]
-        if first is not None:
-            snapshots.prefilled(length - branch.reused, clock())
-            penalties.add(first.tokens)
-            progress: list[Event] = [PrefillProgress(length, length, branch.reused, left_out, cut)]
-            if mode == "dflash" and limit > 1:
-                assert drafter is not None and context is not None
-                automatic = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
-                controller: WidthController = FixedWidth(request.width) if request.width else automatic
-                copies = Lookup((*prompt, *first.tokens), history.block - 1) if history.lookup and not request.width else None
-                ahead = device.runs_beside_host() and history.costs.table.queued and not request.exact
-                parts = (target, drafter, caches, context, chooser, penalties, controller, copies)
-                rounds = Rounds(*parts, clock=clock, queue_ahead=ahead, alone=clock.alone, keeps_context=reads_context)
-                steps = rounds.run(first.tokens[0], limit - 1, ends)
-            elif limit > 1:
-                backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
-                steps = plain(target, caches, first.tokens[0], length, chooser, penalties, limit - 1, backlog)
-            for step in chain((first,), steps or ()):
-                at_s = clock()
-                branch.tokens += step.tokens
-                end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
-                tokens = step.tokens[:end] if end else step.tokens
+            if self._cancel.is_set():
+                self._reason = "cancelled"
+                return
+            yield [self._progress(done)]
+
+    def _decode(self, stream: Stream) -> Generator[Events, None, None]:
+        tally, text = self._tally, self._text
+        progress: list[Event] = [self._progress(self._length)]
+        alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
+        with closing(decode(stream, self._pair.target, alone)) as steps:
+            for step in steps:
+                at_s = tally.clock()
+                if step.sources[0] == "prefill":
+                    self._snapshots.prefilled(self._length - self.branch.reused, at_s)
+                self.branch.tokens += step.tokens
                 added = [
                     replace(part, at_s=at_s) if isinstance(part, Commit) else part
-                    for part in reply.add(tokens, step.sources[: len(tokens)], step.logprobs[: len(tokens)])
+                    for part in text.add(step.tokens, step.sources, step.logprobs)
                 ]
                 tally.add(step, sum(len(part.tokens) for part in added if isinstance(part, Commit)), at_s)
                 if step.drafted:
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))
                 yield [*progress, *added]
                 progress = []
-                if reply.ended or end or cancel.is_set():
-                    reason = "stop_string" if reply.stopped else "eos" if reply.ended or end else "cancelled"
-                    break
-    except BaseException as error:
-        consistent = isinstance(error, GeneratorExit)  # other errors interrupt a pass
-        raise
-    finally:
-        if steps is not None:
-            steps.close()
-        if consistent and request.reuse:
-            snapshots.put(branch)
-    tally.snapshot_bytes = snapshots.nbytes
-    if drafter is not None:
-        facts = (drafter.config, pair.info.drafter_weights, len(branch.tokens), request.sampling.temperature)
-        tally.few_accepted = likely_cause(tally.rounds, *facts)
-    rest = list(reply.finish(reason == "eos"))
-    if reply.stopped or (reply.called and reason == "eos"):
-        reason = "stop_string" if reply.stopped else "tool_calls"
-    yield [*rest, Finished(reason, tally.stats(), reply.stopped)]
+                if text.ended or step.tokens[-1] in stream.ends:
+                    self._reason = "stop_string" if text.stopped else "eos"
+                    return
+                if self._cancel.is_set():
+                    self._reason = "cancelled"
+                    return
 
 
 @dataclass

@@ -51,7 +51,7 @@ class Heads:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DeltaRows:
     """The recurrence's inputs for S rows."""
 
     queries: mx.array  # [1, S, Hk, Dk]
@@ -64,7 +64,7 @@ class Rows:
 
 def reference(
     projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
-) -> Rows:
+) -> DeltaRows:
     """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
@@ -88,7 +88,7 @@ def reference(
     queries, keys = (x.reshape(1, rows, heads.keys, heads.key_dim) for x in (queries, keys))
     queries, keys = normalize_qk(queries, keys, inv_scale=heads.key_dim**-0.5, eps=_EPS)
     values = values.reshape(1, rows, heads.values, heads.value_dim)
-    return Rows(queries, keys, values, compute_g(log_rate, a, bias), mx.sigmoid(b), convolved)
+    return DeltaRows(queries, keys, values, compute_g(log_rate, a, bias), mx.sigmoid(b), convolved)
 
 
 def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
@@ -144,7 +144,7 @@ def metal(
     first: int | mx.array = 0,
     *,
     build: Any = mx.fast.metal_kernel,
-) -> Rows:
+) -> DeltaRows:
     """Metal implementation of `reference`, in one dispatch."""
     rows, dtype = projected.shape[0], projected.dtype
     at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
@@ -162,4 +162,4 @@ def metal(
         ],
         output_dtypes=[dtype, dtype, dtype, mx.float32, dtype, dtype],
     )
-    return Rows(*made)
+    return DeltaRows(*made)

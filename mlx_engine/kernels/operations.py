@@ -19,7 +19,7 @@ from mlx_engine.kernels import (
 )
 from mlx_engine.kernels.attention_inputs import Inputs
 from mlx_engine.kernels.block_verify import BlockVerdict
-from mlx_engine.kernels.delta_inputs import Rows
+from mlx_engine.kernels.delta_inputs import DeltaRows
 from mlx_engine.kernels.gated_delta_replay import Tape
 
 
@@ -36,7 +36,7 @@ class Operations:
     kv_injection: Callable[..., mx.array] = kv_injection.reference
     block_verify: Callable[..., BlockVerdict] = block_verify.reference
     attention_inputs: Callable[..., Inputs] = attention_inputs.reference
-    delta_inputs: Callable[..., Rows] = delta_inputs.reference
+    delta_inputs: Callable[..., DeltaRows] = delta_inputs.reference
     gated_delta_replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
     verify_attention: Callable[..., mx.array] = verify_attention.reference
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference

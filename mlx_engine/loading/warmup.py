@@ -7,10 +7,8 @@ keeps them out of the first reply and out of what the width controller learns.
 import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.decoding.costs import PassKind
-from mlx_engine.decoding.queued_rounds import RoundQueue
-from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.width import WidthChoice
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.stream import queued_rounds, run_pass
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets.target import Target
@@ -55,9 +53,8 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
             caches.rewind(rows - 1)
             context.drop(rows - 1)
     if ahead and drafter is not None and context is not None and context.position + 2 * block <= limit:
-        rounds = RoundQueue(target, drafter, caches, context, chooser, Penalties(Sampling(), ()))
-        choice = WidthChoice(PassKind("drafter", block))
-        first = rounds.put(choice, block, mx.zeros(1, mx.uint32))
-        second = rounds.put(choice, block, first.anchor, after=first)
-        for each in (first, second):
-            rounds.read(each, frozenset())
+        stream = queued_rounds(target, drafter, caches, context, chooser, block)
+        for _ in range(2):
+            run_pass(stream, target)
+        for _ in range(2):
+            stream.read()

@@ -33,7 +33,7 @@ from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, com
 from mlx_engine.remote.endpoint_comparison import compare
 from mlx_engine.remote.request_body import body_of
 from mlx_engine.remote.server import RemoteServer, discover
-from mlx_engine.remote.stream import ReplyStream, data_of
+from mlx_engine.remote.streamed_reply import ReplyStream, data_of
 
 log = logging.getLogger(__name__)
 

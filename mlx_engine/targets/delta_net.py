@@ -8,7 +8,7 @@ import mlx.nn as nn
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from mlx_engine.kernels import gated_delta_replay
-from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
+from mlx_engine.kernels.delta_inputs import DeltaRows, Heads, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
@@ -30,7 +30,7 @@ class DeltaNet(nn.Module):
         self.heads = Heads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
         apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next's own fused projection is interleaved by key head
         self._projection = fuse_linear(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
-        self.inputs: Callable[..., Rows] | None = None
+        self.inputs: Callable[..., DeltaRows] | None = None
         self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
 
     def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None, residual: mx.array | None = None) -> mx.array:
@@ -49,7 +49,7 @@ class DeltaNet(nn.Module):
             return net.out_proj(out)
         return net.out_proj(out, residual) if isinstance(net.out_proj, KernelLinear) else residual + net.out_proj(out)
 
-    def _rows(self, x: mx.array, start: BlockStart) -> tuple[Rows, mx.array]:
+    def _rows(self, x: mx.array, start: BlockStart) -> tuple[DeltaRows, mx.array]:
         """Return the recurrence's inputs for x [1, S, H], and the gate [1, S, Hv, Dv]."""
         net: Any = self.net
         rows, heads = x.shape[1], self.heads
@@ -69,7 +69,7 @@ class DeltaNet(nn.Module):
         queries, keys = (part.reshape(1, rows, net.num_k_heads, net.head_k_dim) for part in (queries, keys))
         queries, keys = normalize_qk(queries, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
         values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
-        return Rows(queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b), conv_input), z
+        return DeltaRows(queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b), conv_input), z
 
 
 def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:

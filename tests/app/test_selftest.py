@@ -52,8 +52,8 @@ def test_where_the_device_runs_beside_the_host_rounds_are_queued_and_layers_comp
         compiled="from mlx_engine.targets import target; target.runs_beside_host = lambda: True",
         count="from mlx_engine.targets.compiled import LayerFunction as F; seen = []; own = F.__call__",
         note="F.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
-        ahead="from mlx_engine.decoding.queued_rounds import RoundQueue as Q; rounds = []; put = Q.put",
-        noted="Q.put = lambda *a, **b: rounds.append(1) or put(*a, **b)",
+        ahead="from mlx_engine.hardware.device import DevicePosition as Q; rounds = []; span = Q.span",
+        noted="Q.span = lambda *a: rounds.append(1) or span(*a)",
         say="import atexit, sys; atexit.register(lambda: print(len(seen), len(rounds), file=sys.stderr))",
     )
     assert states(report)["queued dflash reply"] == states(report)["identical"] == "ok"

@@ -174,8 +174,11 @@ def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
     """Prefill once for all rules and seeds."""
     assert pair.drafter is not None
     caches, context = pair.target.caches(), pair.drafter.context()
-    *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
-    assert isinstance(logits, mx.array)
+    for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
+        pass
+    last = mx.array(prompt[-1:])
+    logits, features = pair.target.forward_tapped(last, caches)
+    pair.drafter.inject(context, features, last)
     mx.eval(logits, caches.state, context.state)
     return Read(len(prompt), caches, context, logits)
 

@@ -14,8 +14,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo, TuningProgress
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
-from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN, with_kernels
@@ -97,13 +97,14 @@ def test_rounds_are_queued_ahead_only_if_that_was_measured_to_be_faster(cache_fo
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     monkeypatch.setattr(PassTimer, "queued", lambda self, width: 0.0 if faster else 1e9)
     engine, seen = loaded(*PAIR), []
-    put = queued_rounds.RoundQueue.put
+    propose = Stream.propose
 
-    def watched(queue, *given, after=None):
-        seen.extend([after] if after else [])
-        return put(queue, *given, after=after)
+    def watched(stream, *budget):
+        rows = propose(stream, *budget)
+        seen.extend([rows] if rows and rows.ahead and rows.span else [])
+        return rows
 
-    monkeypatch.setattr(queued_rounds.RoundQueue, "put", watched)
+    monkeypatch.setattr(Stream, "propose", watched)
     before = reply(engine, tokens(PROMPT, max_tokens=40, width=8))
     assert not seen  # nothing was measured yet
     list(engine.run(Calibrate()))

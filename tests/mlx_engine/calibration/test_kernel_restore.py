@@ -8,8 +8,8 @@ import pytest
 from mlx_engine.calibration import calibration, kernel_selection, saved_calibration
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
-from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import PLAIN
@@ -49,13 +49,14 @@ def test_selected_kernels_are_warmed_up_before_the_first_reply(chosen):
 def test_warming_up_queues_rounds_ahead_if_replies_will(chosen, monkeypatch, pays):
     calibration.save(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
-    put, seen = queued_rounds.RoundQueue.put, []
+    propose, seen = Stream.propose, []
 
-    def watched(queue, *given, after=None):
-        seen.extend([after] if after else [])
-        return put(queue, *given, after=after)
+    def watched(stream, *budget):
+        rows = propose(stream, *budget)
+        seen.extend([rows] if rows and rows.ahead and rows.span else [])
+        return rows
 
-    monkeypatch.setattr(queued_rounds.RoundQueue, "put", watched)
+    monkeypatch.setattr(Stream, "propose", watched)
     loaded(*PAIR)
     assert len(seen) == pays
 

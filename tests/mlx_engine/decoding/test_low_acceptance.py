@@ -8,7 +8,7 @@ import pytest
 
 from mlx_engine.cli.main import main
 from mlx_engine.decoding.low_acceptance import likely_cause
-from mlx_engine.decoding.plain import Step
+from mlx_engine.decoding.stream import Step
 from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files.checkpoint import read_config

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
-from mlx_engine.decoding.plain import Step
 from mlx_engine.decoding.prefill import prefill
-from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.stream import Step, Stream, decode
 from mlx_engine.decoding.width import FixedWidth, WidthChoice
 from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
@@ -55,16 +53,17 @@ class Run:
     def __init__(self, engine, prompt: Sequence[int], controller, ahead: bool, sampling: Sampling, seed: int, **options) -> None:
         pair = engine.pair
         self.caches, self.context = pair.target.caches(), pair.drafter.context()
-        chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
-        *_, logits = prefill(pair.target, self.caches, prompt, pair.drafter, self.context)
-        self.first = int(mx.argmax(chooser.scores(logits, chooser.noise(len(prompt), 1, logits.shape[-1])), axis=-1).item())
-        parts = (pair.target, pair.drafter, self.caches, self.context, chooser, penalties, controller)
-        self.rounds = Rounds(*parts, queue_ahead=ahead, **options)
+        self.target = pair.target
+        list(prefill(pair.target, self.caches, prompt, pair.drafter, self.context))
+        parts = (self.caches, pair.target.vocabulary, Chooser(sampling, seed), Penalties(sampling, prompt), controller)
+        options |= {"drafter": pair.drafter, "context": self.context, "queue_ahead": ahead}
+        self.stream = Stream(*parts, anchor=prompt[-1], limit=0, **options)
 
     def steps(self, limit: int, ends: Sequence[int] = (), stop: int | None = None) -> list[Step]:
-        """Return all steps, or close the generator after `stop` of them."""
-        running = self.rounds.run(self.first, limit, frozenset(ends))
-        seen_steps = list(islice(running, stop))
+        """Return all steps after the first token, or close the generator after `stop` of them."""
+        self.stream.limit, self.stream.ends = limit + 1, frozenset(ends)
+        running = decode(self.stream, self.target)
+        _, *seen_steps = islice(running, stop and stop + 1)
         running.close()
         return seen_steps
 
@@ -140,11 +139,13 @@ def test_queued_rounds_of_the_demo_pair(demo, asked, width, sampling, limit):
 
 def test_every_round_but_the_first_and_last_is_queued_before_the_previous_one_is_read(tiny, monkeypatch):
     log = []
-    put, read = RoundQueue.put, RoundQueue.read
-    monkeypatch.setattr(RoundQueue, "put", lambda self, *args, **how: log.append("put") or put(self, *args, **how))
-    monkeypatch.setattr(RoundQueue, "read", lambda self, *args: log.append("read") or read(self, *args))
+    accept, read = Stream.accept, Stream.read
+    monkeypatch.setattr(Stream, "accept", lambda self, *args: log.append("put") or accept(self, *args))
+    monkeypatch.setattr(Stream, "read", lambda self: log.append("read") or read(self))
     limit = 40
     steps = Run(tiny, (9, 8, 7), FixedWidth(4), True, Sampling(), 0).steps(limit)
+    assert log[:2] == ["put", "read"]  # the first token
+    del log[:2]
     assert log[:2] == ["put", "put"] and log.count("put") == log.count("read") == len(steps)
     left = limit - sum(len(step.tokens) for step in steps[:-1])
     whole = sum(1 for at in range(len(steps)) if limit - sum(len(step.tokens) for step in steps[:at]) >= 7)

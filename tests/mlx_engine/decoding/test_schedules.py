@@ -13,7 +13,7 @@ from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.stream import Stream, decode
 from mlx_engine.decoding.width import AutomaticWidth, PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.formats import chat_prompt
@@ -23,6 +23,7 @@ from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.prefix.prefix_pairs import SHORT
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
+GREEDY = Sampling()
 PASSES = st.one_of(
     st.just(PLAIN_STEP),
     st.builds(PassKind, st.just("drafter"), st.integers(2, 8)),
@@ -50,7 +51,7 @@ class SometimesWrong:
 
     def __init__(self, plain: Sequence[int], wrong: Sequence[int]) -> None:
         self._plain, self._wrong = plain, cycle(wrong)
-        self._at = 1
+        self._at = 0
 
     def add(self, tokens: tuple[int, ...]) -> None:
         self._at += len(tokens)
@@ -65,30 +66,31 @@ class SometimesWrong:
 
 
 def decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_ahead):
-    """Return the tokens and steps of the loop under a script, and the loop."""
-    pair = engine.pair
+    """Return the tokens of a stream under a script, its steps after the first token, and the stream."""
+    options = {
+        "copies": SometimesWrong(plain, wrong),
+        "queue_ahead": queue_ahead,
+        "ends": frozenset(engine.pair.tokenizer.eos_token_ids),
+    }
+    stream = prefilled(engine.pair, prompt, Scripted(passes), limit, sampling, seed, **options)
+    first, *steps = decode(stream, engine.pair.target)
+    assert first.sources == ("prefill",)
+    return tuple(token for step in (first, *steps) for token in step.tokens), steps, stream
+
+
+def prefilled(pair, prompt, controller, limit, sampling=GREEDY, seed=0, **options) -> Stream:
+    """Return the stream of a reply whose prompt is computed but for its last token."""
     caches, context = pair.target.caches(), pair.drafter.context()
-    chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
-    *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
-    first = int(mx.argmax(chooser.scores(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])), axis=-1).item())
-    penalties.add((first,))
-    parts = (pair.target, pair.drafter, caches, context, chooser, penalties)
-    rounds = Rounds(*parts, Scripted(passes), SometimesWrong(plain, wrong), queue_ahead=queue_ahead)
-    ends = frozenset(pair.tokenizer.eos_token_ids)
-    got, steps = [first], []
-    if limit > 1 and first not in ends:
-        for step in rounds.run(first, limit - 1, ends):
-            steps.append(step)
-            got += step.tokens
-    if set(got) & ends:
-        got = got[: next(i for i, token in enumerate(got) if token in ends) + 1]
-    return tuple(got), steps, rounds
+    list(prefill(pair.target, caches, prompt, pair.drafter, context))
+    options |= {"drafter": pair.drafter, "context": context}
+    parts = (caches, pair.target.vocabulary, Chooser(sampling, seed), Penalties(sampling, prompt), controller)
+    return Stream(*parts, prompt[-1], limit, **options)
 
 
 def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=False):
     request = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=limit, mode="plain"), sampling=sampling)
     plain = reply(engine, request).tokens
-    got, steps, rounds = decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_ahead)
+    got, steps, stream = decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_ahead)
     assert got == plain
     assert sum(len(step.tokens) for step in steps) <= limit - 1
     left = limit - 1
@@ -99,8 +101,8 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=Fals
         )
         left -= len(step.tokens)
     # caches and context end at the same position, so a later turn can continue
-    assert rounds.context.position == rounds.caches.length
-    return steps, rounds
+    assert stream.context.position == stream.caches.length
+    return steps, stream
 
 
 @given(
@@ -133,6 +135,42 @@ def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, lim
     check(demo, prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
 
+@given(
+    replies=st.lists(
+        st.tuples(
+            st.lists(st.integers(3, 120), min_size=1, max_size=20),
+            st.sampled_from([Sampling(), Sampling(0.7), Sampling(0.8, presence_penalty=0.5)]),
+            st.lists(PASSES, min_size=1, max_size=4),
+            st.integers(1, 30),
+        ),
+        min_size=2,
+        max_size=4,
+    ),
+    budgets=st.lists(st.integers(1, 8), min_size=1, max_size=5),
+)
+@sampled(3)
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+def test_streams_whose_passes_are_made_together_have_their_own_texts(pair, request, replies, budgets):
+    """Each round proposes the rows of all streams, then makes all passes, then accepts, then reads."""
+    engine, budget = request.getfixturevalue(pair), cycle(budgets)
+    streams, wanted, said = [], [], {}
+    for prompt, sampling, passes, limit in replies:
+        asked = dataclasses.replace(tokens(prompt, seed=7, max_tokens=limit, mode="plain", ignore_eos=True), sampling=sampling)
+        wanted.append([*reply(engine, asked).tokens])
+        copies = SometimesWrong(wanted[-1], [8, 2])
+        streams.append(prefilled(engine.pair, prompt, Scripted(passes), limit, sampling, 7, copies=copies))
+        said[streams[-1]] = []
+    while going := [stream for stream in streams if not stream.ended]:
+        for stream, most in zip(going, budget, strict=False):
+            assert stream.propose(most).tokens.size <= most
+        made = [engine.pair.target.forward_tapped(stream.propose().tokens, stream.caches) for stream in going]
+        for stream, found in zip(going, made, strict=True):
+            stream.accept(*found)
+        for stream in going:
+            said[stream] += stream.read().tokens
+    assert [said[stream] for stream in streams] == wanted
+
+
 def test_a_correct_copy_is_accepted_and_named_as_the_source(tiny):
     steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [PassKind("lookup", 8)], [8])
     assert [step.accepted for step in steps] == [7] * 5
@@ -150,38 +188,25 @@ def test_rounds_after_plain_steps_draft_from_a_complete_context(tiny):
     pair = tiny.pair
     for plain_steps in (1, 5, 70):
         whole = (*prompt, *reply(tiny, tokens(prompt, mode="plain", max_tokens=plain_steps + 1, ignore_eos=True)).tokens)
-        caches, context = pair.target.caches(), pair.drafter.context()
-        for _ in prefill(pair.target, caches, whole[:-1], pair.drafter, context):
-            pass
-        expected = pair.drafter.propose(context, mx.array([whole[-1]], mx.uint32), 8, Chooser(Sampling(), 0), None).tolist()
-        caches, context = pair.target.caches(), pair.drafter.context()
-        for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
-            pass
-        rounds = Rounds(
-            pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN_STEP])
-        )
-        for _ in rounds.run(whole[len(prompt)], plain_steps, frozenset()):
-            pass
-        assert rounds.caches.length == rounds.context.position == len(whole) - 1
-        got = pair.drafter.propose(context, mx.array([whole[-1]], mx.uint32), 8, Chooser(Sampling(), 0), None).tolist()
-        assert got == expected
+        found = []
+        for stream in (prefilled(pair, whole, None, 0), prefilled(pair, prompt, Scripted([PLAIN_STEP]), plain_steps + 1)):
+            if stream.limit:
+                list(decode(stream, pair.target))
+            assert stream.caches.length == stream.context.position == len(whole) - 1
+            found.append(pair.drafter.propose(stream.context, mx.array(whole[-1:], mx.uint32), 8, stream.chooser, None).tolist())
+        assert found[0] == found[1]
 
 
 def test_stopping_during_plain_steps_leaves_caches_and_context_at_the_same_position(tiny):
     pair = tiny.pair
     prompt = (73, 119, 51, 37)
-    caches, context = pair.target.caches(), pair.drafter.context()
-    for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
-        pass
-    rounds = Rounds(
-        pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN_STEP])
-    )
-    running = rounds.run(5, 40, frozenset())
-    for _ in range(10):
+    stream = prefilled(pair, prompt, Scripted([PLAIN_STEP]), 40)
+    running = decode(stream, pair.target)
+    for _ in range(11):
         next(running)
     running.close()
-    # the pass over the tenth token may have been queued
-    assert len(prompt) + 10 <= rounds.caches.length == rounds.context.position <= len(prompt) + 11
+    # the pass over the last token may have been queued
+    assert len(prompt) + 10 <= stream.caches.length == stream.context.position <= len(prompt) + 11
 
 
 def test_the_drafters_confidence_sets_the_width(dspark, monkeypatch):

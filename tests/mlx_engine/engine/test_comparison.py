@@ -81,11 +81,14 @@ class _Scripted:
     def caches(self) -> None:
         return None
 
+    def forward(self, tokens: mx.array, caches: None) -> mx.array:
+        return self.logits
+
 
 @pytest.fixture
 def scripted(monkeypatch):
     pair = _Scripted()
-    monkeypatch.setattr(comparison, "prefill", lambda *_: iter((pair.logits,)))
+    monkeypatch.setattr(comparison, "prefill", lambda *_: ())
     monkeypatch.setattr(comparison.chat_prompt, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
     return pair
 

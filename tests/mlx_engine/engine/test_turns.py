@@ -17,8 +17,7 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPai
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
-from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.stream import decode
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
@@ -28,7 +27,7 @@ from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import loaded_case
-from tests.mlx_engine.decoding.test_schedules import Scripted
+from tests.mlx_engine.decoding.test_schedules import Scripted, prefilled
 from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
@@ -174,13 +173,10 @@ def test_alone_nothing_is_waiting(tiny):
 @pytest.mark.parametrize("queued", [False, True])
 def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
     """It was queued while the reply was alone. Later passes begin and end in one turn."""
-    pair, replies = tiny.pair, [1]
-    caches, context, now = pair.target.caches(), pair.drafter.context(), count()
-    *_, _ = prefill.prefill(pair.target, caches, PROMPT, pair.drafter, context)
-    parts = (pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()))
-    controller = Scripted([kind])
-    rounds = Rounds(*parts, controller, clock=lambda: next(now), queue_ahead=queued, alone=lambda: len(replies) == 1)
-    steps = rounds.run(5, 60, frozenset())
+    pair, replies, now, controller = tiny.pair, [1], count(), Scripted([kind])
+    stream = prefilled(pair, PROMPT, controller, 60, clock=lambda: next(now), queue_ahead=queued)
+    steps = decode(stream, pair.target, lambda: len(replies) == 1)
+    next(steps)
     for number in range(8):
         if number == 4:
             replies.append(2)

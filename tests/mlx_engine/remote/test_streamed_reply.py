@@ -12,7 +12,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.remote.endpoint import RemoteConnection, failure, refused
-from mlx_engine.remote.stream import ReplyStream, data_of
+from mlx_engine.remote.streamed_reply import ReplyStream, data_of
 from tests.mlx_engine.remote.replay import recorded
 
 CONNECTION = RemoteConnection("http://127.0.0.1:1", "demo")

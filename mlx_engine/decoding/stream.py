@@ -1,0 +1,399 @@
+"""One reply on the device: which rows its next pass has, and which tokens the pass adds.
+
+Every pass of the target is made between `Stream.propose` and `Stream.accept` by the caller, `decode` for a single reply. A pass of
+one row is a plain step. A round has more: the anchor, then drafts of a drafter or of lookup.
+
+Some passes are *queued*: made before the previous one is read, so that the device works while the host reads, delivers, and builds
+the next pass. A plain step needs only the token before it, which can stay on the device. A round also needs its position. The
+previous round computes both, and draft, verify, acceptance, and injection use positions for which the host knows only bounds. If
+the reply ends in a round, the round queued after it is discarded. A drafter's confidence doesn't set the width of queued rounds:
+the host would have to read it first, and the device would wait.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import cast
+
+import mlx.core as mx
+
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Source
+from mlx_engine.contract.limits import MAX_BLOCK_ROWS
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PassOutcome, WidthChoice, WidthController
+from mlx_engine.drafters.drafter import Backlog, Drafter
+from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.formats.logprobs import Report, RowLogprobs, read
+from mlx_engine.hardware.device import DevicePosition, DeviceSpan
+from mlx_engine.kernels.block_verify import BlockVerdict
+from mlx_engine.targets.target import Caches, Target
+
+_CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
+_OPENING = WidthChoice(PassKind("prefill", 1))  # the pass over the last token of the prompt
+
+
+@dataclass(frozen=True)
+class Step:
+    """The tokens that one pass adds to a reply."""
+
+    tokens: tuple[int, ...]
+    sources: tuple[Source, ...]  # one per token
+    width: int = 1  # verified rows; 1 for a plain step
+    drafted: int = 0
+    tested: int = 0  # drafts compared with the target's choices
+    accepted: int = 0
+    proposer: Source = "target"
+    why: EngineText | None = None  # reason for a plain step
+    trial: bool = False  # made to measure its cost or acceptance
+    logprobs: tuple[RowLogprobs, ...] = ()  # one per token, if asked for
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """The rows of one stream in a pass of the target.
+
+    Attributes:
+        tokens: the anchor, then the drafts, uint32 [R]. The host may not have read them.
+        span: where the rows are, if only the device knows; None for the positions after the cached tokens.
+        choice: what the controller has chosen.
+        drafts: uint32 [R - 1]; None for a plain step.
+        following: position of the token that row 0 chooses; [1] uint32 if only the device knows it.
+        noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
+        match: length of the match that lookup's drafts continue.
+        ahead: whether the previous pass was unread.
+    """
+
+    tokens: mx.array
+    span: DeviceSpan | None
+    choice: WidthChoice
+    drafts: mx.array | None
+    following: int | mx.array
+    noise: mx.array | None = None
+    match: int = 0
+    ahead: bool = False
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether the result can stay unread while the next rows are proposed or earlier text is delivered."""
+        return self.drafts is None or self.span is not None
+
+
+@dataclass(slots=True, eq=False)
+class _Unread:
+    """A pass that the host has not read yet, and where the next one begins."""
+
+    rows: Rows
+    verdict: BlockVerdict
+    report: Report
+    anchor: mx.array  # [1] uint32
+    position: mx.array | None = None  # of that anchor, [1] int32, if only the device knows it
+    kept: mx.array | None = None  # number of rows that precede it, [1] int32
+
+
+@dataclass(eq=False)
+class Stream:
+    """One reply: its caches, its drafter's context, and its sampling.
+
+    Between passes, `caches` end before the anchor, whose position is `caches.length`. So does `context`, once the backlog of plain
+    steps is injected.
+
+    Attributes:
+        caches: contain the prompt without its last token, the first anchor.
+        vocabulary: number of the target's logits.
+        anchor: last token that the host has read.
+        limit: tokens that may still be added.
+        ends: tokens that end the reply.
+        drafter: proposes tokens, and reads `context`.
+        context: the drafter's context; None if neither a draft nor a later turn needs it.
+        copies: proposes copies of earlier text.
+        queue_ahead: whether to queue drafter rounds.
+        opens: whether the next pass is that of the prompt's last token, which is a plain step in no statistics.
+        joined: whether another reply ran since the next pass was begun, whose time therefore says nothing.
+        ended: whether the limit or one of `ends` was reached.
+    """
+
+    caches: Caches
+    vocabulary: int
+    chooser: Chooser
+    penalties: Penalties
+    controller: WidthController
+    anchor: int
+    limit: int
+    ends: frozenset[int] = frozenset()
+    drafter: Drafter | None = None
+    context: DraftContext | None = None
+    copies: Lookup | None = None
+    clock: Callable[[], float] = time.perf_counter
+    queue_ahead: bool = False
+    opens: bool = True
+    joined: bool = False
+    ended: bool = False
+    _backlog: Backlog | None = field(init=False, default=None)
+    _proposed: Rows | None = field(init=False, default=None)
+    _unread: deque[_Unread] = field(init=False, default_factory=deque)
+    _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued
+    _ended_at: float = field(init=False, default=0.0)  # when the latest pass was read
+    _aside: float = field(init=False, default=0.0)  # seconds spent on the backlog since
+
+    def __post_init__(self) -> None:
+        if self.drafter is not None and self.context is not None:
+            self._backlog = Backlog(self.drafter, self.context)
+        self.queue_ahead = self.queue_ahead and self.context is not None and not self.penalties.active
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether a pass is unread."""
+        return bool(self._unread)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the next pass to read is proposed or made."""
+        return self._proposed is not None or self.has_unread
+
+    def propose(self, budget: int = MAX_BLOCK_ROWS) -> Rows | None:
+        """Return the rows of the next pass, of which the device may already compute the drafts.
+
+        Args:
+            budget: most rows.
+
+        Returns:
+            The same rows until `accept`; or None if a pass must be read first: with penalties, for lookup, after a round that isn't
+            queued, and before a pass that the end of the reply may cut short.
+        """
+        if self._proposed is None:
+            self._proposed = self._after(self._unread[-1], budget) if self._unread else self._next(budget)
+        return self._proposed
+
+    def accept(self, logits: mx.array, features: mx.array | None = None) -> None:
+        """Choose tokens, compare them with the drafts, and inject the rows. The device starts; `read` waits for it.
+
+        Args:
+            logits: of the proposed rows, [R, V].
+            features: of these rows, [R, taps * H]; None without `context`.
+        """
+        rows, self._proposed = self._proposed, None
+        assert rows is not None
+        drafts = rows.drafts if rows.drafts is not None and rows.drafts.size else None
+        noise = self.chooser.noise(rows.following, *logits.shape) if rows.noise is None else rows.noise
+        verdict = self.chooser.verify(self.penalties.apply(logits, drafts), drafts, rows.following, noise)
+        report = self.chooser.report(logits, verdict.choices)
+        unread, started = _Unread(rows, verdict, report, verdict.choices), [verdict.choices, *report]
+        if rows.drafts is not None and features is not None and self.drafter is not None and self.context is not None:
+            # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
+            self.drafter.inject(self.context, features, rows.tokens)
+            started += self.context.state
+        if rows.span is not None and drafts is not None:
+            count = verdict.count()
+            kept = (count[:1] + 1).astype(mx.int32)
+            position = rows.span.start.value + kept
+            unread = _Unread(rows, verdict, report, count[1:], position, kept)
+            started += [drafts, count, position]
+        mx.async_eval(started)
+        if rows.drafts is None and features is not None and self._backlog is not None:
+            self._backlog.add(features, rows.tokens)
+        self._unread.append(unread)
+
+    def read(self) -> Step:
+        """Wait for the oldest unread pass, and return the tokens that it adds.
+
+        Caches and context then end after these tokens, or before the first of `ends`, where the next turn continues. While another
+        round is queued, some caches are updated only by `close`.
+        """
+        current = self._unread.popleft()
+        rows, choice = current.rows, current.rows.choice
+        drafted = rows.tokens.size - 1
+        accepted, token = current.verdict.read()
+        tokens = (*accepted, token)
+        held = len(tokens) if self.ends.isdisjoint(tokens) else next(at + 1 for at, each in enumerate(tokens) if each in self.ends)
+        if rows.span is not None and self.context is not None:
+            self.caches.settle(self.caches.length + held)
+            self.context.settle(self.caches.length)
+        elif rows.drafts is not None:
+            mx.eval([] if self.context is None else self.context.state)
+            self.caches.rewind(drafted + 1 - held)
+            if self.context is not None:
+                self.context.drop(drafted + 1 - held)
+        logprobs = read(current.report, len(tokens))
+        tested = min(len(accepted) + 1, drafted)
+        self._record(rows, tested, len(accepted))
+        proposer: Source = "target" if choice is _OPENING else choice.kind.proposer
+        last: Source = "prefill" if choice is _OPENING else "target"
+        count = min(held, self.limit)
+        tokens = tokens[:count]
+        self.penalties.add(tokens)
+        if self.copies is not None:
+            self.copies.add(tokens)
+        self.anchor, self.limit, self.opens = tokens[-1], self.limit - count, False
+        self.ended = self.limit == 0 or self.anchor in self.ends
+        return Step(
+            tokens=tokens,
+            sources=(*(proposer for _ in accepted), last)[:count],
+            width=drafted + 1,
+            drafted=drafted,
+            tested=tested,
+            accepted=len(accepted),
+            proposer=proposer,
+            why=choice.why,
+            trial=choice.trial,
+            logprobs=logprobs[:count],
+        )
+
+    def close(self) -> None:
+        """Move caches and context to the end of the last read pass and of queued plain steps, and discard queued rounds."""
+        if self.queue_ahead and self.context is not None:
+            self.caches.finish()
+            if self.context.span is not None:
+                self.context.settle(self.caches.length)
+        if self._backlog is not None:
+            self._backlog.flush()
+
+    def _next(self, budget: int) -> Rows:
+        """Choose and draft the rows after an anchor that the host has read."""
+        start, anchor = self.caches.length, mx.array([self.anchor], dtype=mx.uint32)
+        if self.opens:
+            return Rows(anchor, None, _OPENING, None, start + 1)
+        offer = None if self.copies is None else self.copies.offer()
+        choice, self._decided = self._decided or self.controller.choose(start, offer), None
+        most = min(self.limit + 1, budget)
+        rows = min(choice.kind.width, most)
+        if rows < 2:
+            return Rows(anchor, None, choice if choice.kind.width == 1 else WidthChoice(PLAIN_STEP), None, start + 1)
+        self._flush_backlog()
+        match = offer.match if offer else 0
+        if choice.kind.proposer == "lookup" and self.copies is not None:
+            drafts = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
+            return self._block(choice, anchor, drafts, None, match)
+        assert self.drafter is not None and self.context is not None
+        if self.queue_ahead:
+            return self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False)
+        controller = self.controller if self.drafter.config.confident and not choice.trial else None
+        if isinstance(controller, AutomaticWidth):
+            rows = min(controller.block, most)
+        noise = self.chooser.noise(start + 1, rows, self.vocabulary)
+        drafts = self.drafter.propose(self.context, anchor, rows, self.chooser, noise)
+        if isinstance(controller, AutomaticWidth) and self.context.confidence is not None:
+            choice = controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
+            drafts = drafts[: min(choice.kind.width, rows) - 1]
+        if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
+            mx.async_eval(drafts)
+        return self._block(choice, anchor, drafts, noise, match)
+
+    def _block(self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, match: int) -> Rows:
+        """Return the rows of a round that is read before the next one begins."""
+        drafts = self.penalties.usable(drafts)
+        noise = None if noise is None else noise[: drafts.size + 1]
+        return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match)
+
+    def _after(self, current: _Unread, budget: int) -> Rows | None:
+        """Choose and draft the rows after an unread pass; see `propose`."""
+        rows = current.rows.tokens.size
+        unready = self.opens or len(self._unread) > 1 or not current.rows.can_wait
+        if unready or self.penalties.active or self.limit <= rows:
+            return None
+        offer = None if self.copies is None else self.copies.offer()
+        choice = self.controller.choose(self.caches.length, offer)
+        width = choice.kind.width
+        if current.position is None:
+            return Rows(current.anchor, None, choice, None, self.caches.length + 1, ahead=True) if width == 1 else None
+        if choice.kind.proposer == "lookup":
+            return None
+        if width == 1 or width > min(self.limit - rows + 1, budget):
+            self._decided = choice
+            return None
+        start = self.caches.length
+        return self._queued(
+            choice, width, current.anchor, DevicePosition(current.position, start + 1, start + rows, current.kept), ahead=True
+        )
+
+    def _queued(self, choice: WidthChoice, rows: int, anchor: mx.array, at: DevicePosition, ahead: bool) -> Rows:
+        """Return the rows of a round at a position that only the device may know. Only one round can be unread before it."""
+        assert self.drafter is not None and self.context is not None
+        span = at.span(rows)
+        self.context.place(span)
+        following = (at.value + 1).astype(mx.uint32)
+        noise = self.chooser.noise(following, rows, self.vocabulary)
+        drafts = self.drafter.propose(self.context, anchor, rows, self.chooser, noise)
+        return Rows(mx.concatenate([anchor, drafts]), span, choice, drafts, following, noise, ahead=ahead)
+
+    def _flush_backlog(self) -> None:
+        """Inject the backlog into the drafter's context, outside the round's timing."""
+        if self._backlog is not None and self.context is not None:
+            began = self.clock()
+            if self._backlog.flush():
+                mx.eval(self.context.state)
+                self._aside += self.clock() - began
+
+    def _record(self, rows: Rows, tested: int, accepted: int) -> None:
+        """Report a pass to the controller, timed from the end of the previous pass."""
+        at = self.clock()
+        seconds: float | None = at - self._ended_at - self._aside
+        self._ended_at, self._aside = at, 0.0
+        if rows.choice is _OPENING:
+            return
+        if rows.can_wait and not rows.ahead and not self.penalties.active:
+            seconds = None  # includes a wait that queued passes avoid
+        if self.joined or rows.tokens.size != rows.choice.kind.width:
+            seconds = None  # ran during another reply's turn, or cut short by the end of the reply
+        self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted, rows.match))
+
+
+def queued_rounds(target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser, width: int) -> Stream:
+    """Return a stream of queued rounds of one width after caches and context of the same length, to time or warm up rounds."""
+    parts = (caches, target.vocabulary, chooser, Penalties(chooser.sampling, ()), FixedWidth(width))
+    unlimited = 1 << 30
+    return Stream(*parts, 0, unlimited, drafter=drafter, context=context, queue_ahead=True, opens=False)
+
+
+def run_pass(stream: Stream, target: Target) -> bool:
+    """Make a stream's next pass, and return whether that was possible before an earlier pass is read."""
+    rows = stream.propose()
+    if rows is None:
+        return False
+    # No variable holds the results: they would keep buffers that the next pass writes in place
+    if stream.context is None:
+        stream.accept(target.forward(rows.tokens, stream.caches, rows.span))
+    else:
+        stream.accept(*target.forward_tapped(rows.tokens, stream.caches, rows.span))
+    return True
+
+
+def decode(stream: Stream, target: Target, alone: Callable[[], bool] = lambda: True) -> Generator[Step, None, None]:
+    """Run a stream by itself, and yield the step of each pass until the reply ends.
+
+    Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
+    queued if it can wait, before a step is yielded, so that the device works while the host processes the text. If other replies
+    have their turns in between, a pass begins and ends in one turn, so that its time is known.
+
+    Args:
+        stream: the reply.
+        target: the target that the stream's caches belong to.
+        alone: returns whether no other reply runs before the next step.
+    """
+    fresh = 0  # tokens since unused buffers were freed
+    try:
+        run_pass(stream, target)
+        yield stream.read()
+        while not stream.ended:
+            if not stream.has_unread:
+                run_pass(stream, target)
+            queues = alone()
+            if queues:
+                run_pass(stream, target)
+            step = stream.read()
+            # A step is yielded before a pass that fails
+            if queues and not (stream.ended or stream.has_unread or stream.penalties.stuck):
+                rows = stream.propose()
+                if rows is not None and rows.can_wait:
+                    run_pass(stream, target)
+            fresh += len(step.tokens)
+            if fresh >= _CLEAR_EVERY:
+                mx.clear_cache()
+                fresh = 0
+            yield step
+            stream.joined = stream.has_begun and not alone()
+    finally:
+        stream.close()
