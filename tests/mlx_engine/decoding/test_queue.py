@@ -288,6 +288,17 @@ class PlainStepFirst:
         pass
 
 
+@pytest.mark.parametrize("which", ["tiny", "windows"])
+def test_a_round_that_is_never_read_leaves_no_row(which, request):
+    """The only round is queued behind a plain step, after which the reply is stopped."""
+    runs = [
+        Run(request.getfixturevalue(which), (9, 8, 7), PlainStepFirst(None, False, 0), ahead, Sampling(), 0)
+        for ahead in (False, True)
+    ]
+    assert runs[0].steps(20, stop=1) == runs[1].steps(20, stop=1)
+    same_state(*runs)
+
+
 @pytest.mark.parametrize("stop", [1, 2, 3, 4, 5])
 def test_a_reply_cancelled_behind_a_queued_round_leaves_its_context_usable(monkeypatch, stop: int) -> None:
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")

@@ -4,18 +4,20 @@ import dataclasses
 import threading
 from collections.abc import Iterator
 
+import mlx.core as mx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.events import Commit, CompletedReply, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
-from tests.mlx_engine.prefix.prefix_pairs import BLOCK, LONGEST, PAIRS, PROMPT, SHORT, WORDS, running
+from tests.mlx_engine.prefix.prefix_pairs import BLOCK, LONGEST, PAIRS, PROMPT, SHORT, WINDOW, WORDS, running
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
 
@@ -155,3 +157,23 @@ def test_a_cancelled_prefill_is_not_repeated(kept):
     prompt = PROMPT * 6
     stopped(kept, tokens(prompt, reuse=True), 4, PrefillProgress, close=False)
     assert reply(kept, tokens(prompt, max_tokens=1, reuse=True)).stats.reused_tokens == 40
+
+
+def test_a_branch_cut_back_to_a_mark_has_the_drafters_windows(kept):
+    """As after each turn whose drafter needs them: the branch goes on far beyond the mark, so its own windows are later ones."""
+    kept.free_memory()
+    snapshots, pair = kept.snapshots, kept.pair
+    prompt, at = PROMPT * 9, 3 * WINDOW
+    branch = snapshots.new_branch(prompt)
+    for _ in prefill.prefill(pair.target, branch.caches, prompt, pair.drafter, branch.context, (at,)):
+        if branch.caches.length == at:
+            branch.mark()
+            states = [(kind.first, kind.rows, kind.rows_between(kind.first, at)) for kind in branch.context.freeze()]
+    snapshots.put(branch)
+    for follows in ((5, 6), (7, 8)):  # the second time from the copy that the first time left
+        cut = snapshots.take((*prompt[:at], *follows))
+        assert cut.reused == at == cut.context.position == cut.caches.length
+        found = [(kind.first, kind.rows, kind.rows_between(kind.first, at)) for kind in cut.context.kinds.values() if kind.window]
+        assert [each[:2] for each in found] == [each[:2] for each in states]
+        for (*_, rows), (*_, wanted) in zip(found, states, strict=True):
+            assert mx.array_equal(rows, wanted)
