@@ -30,6 +30,7 @@ from mlx_engine.contract.events import (
     TokenCount,
 )
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_async
 
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
@@ -173,21 +174,13 @@ def _error_of(event: Event) -> ApiError | None:
 
 async def complete(submit: Submit, request: GenerationRequest, limiting: Limiting) -> CountedReply:
     """Return a whole reply."""
-    texts, tokens, thinking_tokens = {"answer": "", "thinking": ""}, list[int](), 0
-    parts: list[Commit | ToolCall] = []
-    async with aclosing(batches(submit, request, limiting)) as events:
-        async for batch in events:
-            for event in batch:
-                if isinstance(event, Commit | ToolCall):
-                    parts.append(event)
-                if isinstance(event, Commit):
-                    texts[event.channel] += event.text
-                    tokens += event.tokens
-                    thinking_tokens += len(event.tokens) if event.channel == "thinking" else 0
-                elif isinstance(event, Finished):
-                    found = (texts["answer"], texts["thinking"], tuple(tokens), event.reason, event.stats)
-                    return CountedReply(*found, thinking_tokens, tuple(parts), event.stop_string)
-    raise AssertionError("a reply ends with Finished or Failed")
+    async with aclosing(batches(submit, request, limiting)) as arriving:
+        events = [event async for batch in arriving for event in batch]
+    parts = tuple(event for event in events if isinstance(event, Commit | ToolCall))
+    thinking = sum(len(part.tokens) for part in parts if isinstance(part, Commit) and part.channel == "thinking")
+    *_, end = events
+    assert isinstance(end, Finished)
+    return CountedReply(**vars(fold(events)), thinking_tokens=thinking, parts=parts, stop_string=end.stop_string)
 
 
 async def count(submit: Submit, request: CountTokens) -> int:
