@@ -113,5 +113,15 @@ def written(family, calls):
     return text.partition("<|im_start|>assistant\n")[2].removesuffix("\n").removesuffix("<|im_end|>")
 
 
+def events_of(reply, tokens, blocks=(), ended=True):
+    """Return the events of a reply whose tokens arrive in blocks of these sizes."""
+    events, at = [], 0
+    for size in [*blocks, len(tokens)]:
+        block = tokens[at : at + size]
+        at += len(block)
+        events += [] if reply.ended else reply.add(block, ["drafter"] * len(block))
+    return [*events, *reply.finish(ended)]
+
+
 def asked(*messages, **options):
     return GenerationRequest(messages=messages or (Message("user", "Hi"),), tools=TOOLS, **options)

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.formats.call_reader import CallReader
+from mlx_engine.formats.format_registry import FORMATS
 from mlx_engine.formats.mlx_lm_calls import MlxLmCalls
+from mlx_engine.formats.muse import Muse
+from tests.mlx_engine.formats import made_calls
 from tests.mlx_engine.formats.made_calls import TOOLS, WRITTEN, call, format_of, tokenizer_of, written
 
 TEXT = st.text(st.sampled_from('aé😀 "\\{}[]<>/|\n:,'), max_size=12).map(str.strip)
@@ -67,6 +70,10 @@ def test_calls_are_read_as_the_template_writes_them(family, calls, prose):
     assert "".join(each for each in found if isinstance(each, str)).strip() in (prose.strip(), "")
     if tokenizer.has_tool_calling:
         assert calls_in(read(family, text, form=MlxLmCalls(tokenizer))) == named(calls)
+
+
+def test_every_format_is_tested():
+    assert {type(format_of(family)) for family in made_calls.FAMILIES} == {type(form) for form in FORMATS} - {Muse}
 
 
 def pieces(family):

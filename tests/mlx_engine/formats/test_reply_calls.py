@@ -13,7 +13,7 @@ from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
-from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, asked, call, tokenizer_of, written
+from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, asked, call, events_of, tokenizer_of, written
 from tests.mlx_engine.formats.made_tokenizers import QWEN3, ids, made
 
 WEATHER, CLOCK = call("weather", {"city": "<think>Köln 😀</think>", "days": 3}), call("clock", {})
@@ -23,13 +23,8 @@ USER = Message("user", "Hi")
 
 def heard(family, tokens, blocks=(), stop=(), tools=TOOLS, ended=True):
     """Return the parts of a reply: (channel, text) and (name, arguments)."""
-    reply, events, at = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), stop, tools), [], 0
-    for size in [*blocks, len(tokens)]:
-        block = tokens[at : at + size]
-        at += len(block)
-        if not reply.stopped:
-            events += reply.add(block, ["drafter"] * len(block))
-    events += reply.finish(ended)
+    reply = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), stop, tools)
+    events = events_of(reply, tokens, blocks, ended)
     parts, told = [], []
     for kind, group in itertools.groupby(events, key=lambda event: getattr(event, "channel", "")):
         if kind:
@@ -161,7 +156,7 @@ def test_a_headed_family_can_have_a_format_of_its_own():
     tokenizer = made("muse", "{{ tools }}{{ messages }}<atem:function_calls>")
     reply = ReplyText(tokenizer, chat_prompt.RenderedPrompt([], [], []), (), TOOLS)
     tokens = ids(tokenizer, f"<|start|>assistant {text}")
-    calls = [event for event in [*reply.add(tokens, ["target"] * len(tokens)), *reply.finish()] if isinstance(event, ToolCall)]
+    calls = [event for event in events_of(reply, tokens) if isinstance(event, ToolCall)]
     assert [named(each) for each in calls] == [("weather", {"city": "Köln"})]
 
 
@@ -223,11 +218,8 @@ def test_a_complete_reply_with_calls_ends_because_of_them(demo, monkeypatch, max
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_the_first_call_ends_a_reply_that_allows_only_one(family, size):
     tokens = reply_with_calls(family)
-    reply, events = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), (), TOOLS, one_call=True), []
-    for at in range(0, len(tokens), size):
-        block = tokens[at : at + size]
-        events += [] if reply.ended else reply.add(block, ["drafter"] * len(block))
-    events += reply.finish()
+    reply = ReplyText(tokenizer_of(family), chat_prompt.RenderedPrompt([], [], []), (), TOOLS, one_call=True)
+    events = events_of(reply, tokens, [size] * (len(tokens) // size))
     assert reply.ended and [named(each) for each in events if isinstance(each, ToolCall)] == [named(WEATHER)]
     text = "".join(each.text for each in events if isinstance(each, Commit) and each.channel == "answer")
     assert text.strip() == ("" if family == "llama" else "Let me see.")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.events import Commit
 from mlx_engine.formats.chat_prompt import RenderedPrompt
 from mlx_engine.formats.reply_text import ReplyText
-from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, call, format_of, tokenizer_of, written
+from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, call, events_of, format_of, tokenizer_of, written
 from tests.mlx_engine.formats.made_tokenizers import ids
 from tests.mlx_engine.formats.test_reply_calls import heard, reply_with_calls
 
@@ -24,12 +24,7 @@ BEGINNINGS |= {"llama": r'\{"name":', "gpt_oss": "(?:weather|clock) "}
 
 def runs(family, tokens, blocks=(), stop=(), tools=TOOLS, ended=True):
     """Return the texts of the answer, and whether they belong to calls that can't be parsed."""
-    reply, events, at = ReplyText(tokenizer_of(family), RenderedPrompt([], [], []), stop, tools), [], 0
-    for size in [*blocks, len(tokens)]:
-        block = tokens[at : at + size]
-        at += len(block)
-        events += [] if reply.stopped else reply.add(block, ["drafter"] * len(block))
-    events += reply.finish(ended)
+    events = events_of(ReplyText(tokenizer_of(family), RenderedPrompt([], [], []), stop, tools), tokens, blocks, ended)
     commits = [event for event in events if isinstance(event, Commit)]
     assert not any(commit.unreadable_call for commit in commits if commit.channel == "thinking" or not commit.text)
     assert all(sum(size for _, size in commit.runs) == len(commit.text) for commit in commits)
