@@ -299,16 +299,25 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
 }
 
 
-@pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    pair = shutil.copytree(GOLDEN / "e2e_qwen3", tmp_path / "pair")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny pair with the template above, after it was loaded once, which makes what is kept for all."""
+    pair = shutil.copytree(GOLDEN / "e2e_qwen3", tmp_path_factory.mktemp("freed") / "pair")
     settings = json.loads((pair / "target" / "tokenizer_config.json").read_text())
     (pair / "target" / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": TEMPLATE}))
+    with pytest.MonkeyPatch.context() as patch:
+        client = Client(pair, patch)
+        client.load(client.drafter)
+        assert client.host.wait(60)
+    return pair
+
+
+@pytest.fixture
+def client(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    pair = shutil.copytree(files, tmp_path / "pair")  # some tests add to its folder
     monkeypatch.setattr(prefill, "CHUNK", 8)
     logging.disable()  # pytest's handler would keep the traceback of an error
     client = Client(pair, monkeypatch)
-    client.load(client.drafter)  # the first pair also makes what is kept for all
-    client.ask(UnloadPair())
     gc.collect()
     gc.disable()
     yield client
@@ -338,7 +347,7 @@ def test_loading_frees_the_models_first_after_a_failed_reply(client: Client, mon
         return read(*arguments, **options)
 
     client.load(client.drafter)
-    assert client.code(chat("t9")) == "chat_template_rejects" and len(client.held) == 8
+    assert client.code(chat("t9")) == "chat_template_rejects" and len(client.held) == 4
     monkeypatch.setattr(target_model, "load_model", watched)
     (client.target / "model.safetensors").touch()
     assert ended(client.load(client.drafter)) == "PairInfo"
