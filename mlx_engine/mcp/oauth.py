@@ -6,7 +6,6 @@ This module takes most of a second to import.
 """
 
 import asyncio
-import json
 import logging
 import time
 from asyncio import StreamReader, StreamWriter
@@ -17,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
-from pydantic import AnyUrl
+from pydantic import AnyUrl, BaseModel
 
 from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import UserError
@@ -36,38 +35,41 @@ class SignInNeeded(Exception):
     """The server needs a sign-in, and the user hasn't asked for one."""
 
 
+class _Stored(BaseModel):
+    """What is stored for an address: tokens, app registration, and sign-in addresses."""
+
+    tokens: OAuthToken | None = None
+    expires: float | None = None
+    client: OAuthClientInformationFull | None = None
+    server: OAuthMetadata | None = None
+
+
 class _Credentials:
-    """Stored data for an address: tokens, app registration, and sign-in addresses."""
+    """The stored data of an address. Damaged data needs a new sign-in."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
-        self.values: dict[str, Any] = {}
+        self.url, self.stored = url, _Stored()
 
     async def load(self) -> None:
         stored = await asyncio.to_thread(secrets.saved, _SERVICE, self.url)
         with suppress(ValueError):
-            self.values = json.loads(stored or "{}")
+            self.stored = _Stored.model_validate_json(stored or "{}")
 
-    async def _save(self, **values: Any) -> None:
-        self.values |= values
-        await asyncio.to_thread(secrets.save, _SERVICE, self.url, json.dumps(self.values))
+    async def save(self, **values: Any) -> None:
+        self.stored = self.stored.model_copy(update=values)
+        await asyncio.to_thread(secrets.save, _SERVICE, self.url, self.stored.model_dump_json())
 
     async def get_tokens(self) -> OAuthToken | None:
-        return OAuthToken.model_validate(self.values["tokens"]) if "tokens" in self.values else None
+        return self.stored.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        expires = None if tokens.expires_in is None else time.time() + tokens.expires_in
-        await self._save(tokens=tokens.model_dump(mode="json"), expires=expires)
+        await self.save(tokens=tokens, expires=None if tokens.expires_in is None else time.time() + tokens.expires_in)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return OAuthClientInformationFull.model_validate(self.values["client"]) if "client" in self.values else None
+        return self.stored.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._save(client=client_info.model_dump(mode="json"))
-
-    async def set_server(self, server: OAuthMetadata | None) -> None:
-        if server is not None:
-            await self._save(server=server.model_dump(mode="json"))
+        await self.save(client=client_info)
 
 
 class _Provider(OAuthClientProvider):
@@ -79,10 +81,8 @@ class _Provider(OAuthClientProvider):
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        values = self._credentials.values
-        self.context.token_expiry_time = values.get("expires")
-        if "server" in values:
-            self.context.oauth_metadata = OAuthMetadata.model_validate(values["server"])
+        self.context.token_expiry_time = self._credentials.stored.expires
+        self.context.oauth_metadata = self._credentials.stored.server or self.context.oauth_metadata
 
 
 @asynccontextmanager
@@ -96,7 +96,7 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
     credentials = _Credentials(url)
     if open_browser is None:
         await credentials.load()
-        yield _provider(credentials, "http://127.0.0.1/callback", _refuse, None) if "tokens" in credentials.values else None
+        yield _provider(credentials, "http://127.0.0.1/callback", _refuse, None) if credentials.stored.tokens else None
         return
     answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
     state = ""
@@ -123,7 +123,7 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
                 "tool_url_not_secure", "“{url}” must start with https://. Change the address.", url=page.partition("?")[0]
             )
         state = parse_qs(urlsplit(page).query)["state"][0]
-        await credentials.set_server(provider.context.oauth_metadata)
+        await credentials.save(server=provider.context.oauth_metadata)
         open_browser(page)
 
     async def callback() -> AuthorizationCodeResult:

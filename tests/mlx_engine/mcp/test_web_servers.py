@@ -145,6 +145,7 @@ class Browser:
 
 def test_signing_in_calling_renewing_and_signing_out(guarded: tuple[WebTools, SignInServer]) -> None:
     web, sign_in = guarded
+    secrets.save("Slipstream tools sign-in", web.url, '{"tokens": 5}')  # damaged
     servers = RunningServers(ServerConfig("web", url=web.url))
     servers.start(["web"])
     assert servers.wait("web", "sign_in").error is None
@@ -169,7 +170,7 @@ def test_signing_in_calling_renewing_and_signing_out(guarded: tuple[WebTools, Si
     # The token has expired
     stored = secrets.saved("Slipstream tools sign-in", web.url)
     assert stored is not None and next(iter(sign_in.tokens)) in stored
-    secrets.save("Slipstream tools sign-in", web.url, stored.replace('"expires": ', '"expires": -'))
+    secrets.save("Slipstream tools sign-in", web.url, stored.replace('"expires":', '"expires":-'))
     sign_in.tokens.clear()
     servers = RunningServers(ServerConfig("web", url=web.url))
     assert servers.ask(servers.tool("echo", "web"), '{"text": "renewed"}').text == "renewed"
