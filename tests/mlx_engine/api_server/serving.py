@@ -123,3 +123,11 @@ def serving(
         thread.join(60)
         loop.close()
         host.wait(60)
+
+
+def refused(response: Any, status: int = 400) -> dict[str, Any]:
+    """Check a refusal's shape, and return its error."""
+    assert response.status_code == status, response.text
+    error = response.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"} and error["message"] and error["type"]
+    return error
