@@ -186,7 +186,7 @@ class _Reply:
     def _prefill(self, stream: Stream) -> Generator[Events, None, None]:
         branch, prompt = self.branch, self._prepared.prompt.tokens
         yield [self._progress(branch.reused)]
-        marks = self._snapshots.stops(self._prepared.boundaries, self._length)
+        marks = self._snapshots.stops(self._prepared.prompt.boundaries, self._length)
         for done in prefill(self._pair.target, branch.caches, prompt, stream.drafter, stream.context, marks):
             if done in marks:
                 branch.mark()

@@ -21,7 +21,6 @@ class Prepared:
     Attributes:
         request: with the messages that fit, and the tools that the model can call.
         prompt: the rendered prompt.
-        boundaries: counts of the prompt's tokens that other prompts will share, if asked for.
         grammar: restricts the reply; None for no restrictions.
         limit: most tokens of the reply.
         ends: tokens that end the reply.
@@ -31,7 +30,6 @@ class Prepared:
 
     request: GenerationRequest
     prompt: RenderedPrompt
-    boundaries: tuple[int, ...]
     grammar: Grammar | None
     limit: int
     ends: frozenset[int]
@@ -48,7 +46,7 @@ def prepare(
         pair: the pair that will run the reply. Its arrays are not read.
         request: the request for the reply.
         block: the drafter's block size; None without a drafter.
-        with_boundaries: whether to find the boundaries.
+        with_boundaries: whether to find the prompt's boundaries.
         cancel: stops the rendering.
 
     Raises:
@@ -62,7 +60,7 @@ def prepare(
     request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
     messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel)
     left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit)
+    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit, with_boundaries)
     grammar = reply_grammar(tokenizer, request, prompt.opening, len(prompt.continued))
     limits.check_tokens(prompt.tokens, pair.target.rows)
     return Prepared(
@@ -70,7 +68,6 @@ def prepare(
         prompt=prompt,
         grammar=grammar,
         limit=_token_limit(request, len(prompt.tokens), info.context_limit),
-        boundaries=chat_prompt.boundaries(tokenizer, prompt, cancel) if with_boundaries else (),
         ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
         left_out=left_out,
         cut=cut,

@@ -30,16 +30,15 @@ class RenderedPrompt:
         opening: the tokens at the end of `tokens` that belong to the reply.
         continued: the tokens at the end of `opening` that belong to an unfinished reply.
         raw: whether the prompt is raw text, so that leading whitespace of the reply is shown.
-        text: the rendered chat.
-        shared: lengths of beginnings of `text` that other chats and the next turn share.
+        boundaries: the counts of tokens that other chats and the next turn share, in ascending order, if asked for. They exclude at
+            least the last token.
     """
 
     tokens: list[int]
     opening: list[int]
     continued: list[int]
     raw: bool = False
-    text: str = ""
-    shared: tuple[int, ...] = ()
+    boundaries: tuple[int, ...] = ()
 
 
 class ContextExceeded(UserError):
@@ -53,7 +52,11 @@ class ContextExceeded(UserError):
 
 
 def render(
-    tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None, limit: int | None = None
+    tokenizer: TokenizerWrapper,
+    request: GenerationRequest,
+    cancel: threading.Event | None = None,
+    limit: int | None = None,
+    with_boundaries: bool = False,
 ) -> RenderedPrompt:
     """Return a request's prompt, from raw tokens or through the chat template.
 
@@ -64,6 +67,7 @@ def render(
         request: the request for the reply.
         cancel: stops the rendering.
         limit: context length in tokens, by which a far too long text is refused without tokenizing all of it.
+        with_boundaries: whether to find the boundaries.
 
     Raises:
         UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, the text is
@@ -71,7 +75,7 @@ def render(
         RenderingCancelled: `cancel` was set.
     """
     raw = request.prompt_tokens is not None or request.prompt_text is not None
-    text, start, shared, ends = "", 0, set[int](), {*tokenizer.eos_token_ids}
+    start, shared, ends = 0, list[list[int]](), {*tokenizer.eos_token_ids}
     if raw:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
@@ -80,11 +84,13 @@ def render(
         )
         if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
+        shared = [tokens]
     else:
         _check(request.messages)
         text = chat_text(tokenizer, request.messages, request.thinking, request.effort, request.tools, cancel=cancel)
         tokens, ends = _tokens(tokenizer, text, cancel, limit), message_ends(tokenizer)
-        end, shared = continuations(tokenizer, request, text, cancel)
+        end, lengths = continuations(tokenizer, request, text, with_boundaries, cancel)
+        shared = [_tokens(tokenizer, text[:length], cancel) for length in lengths]
         start = len(tokens) - shared_length(tokens[::-1], _encode(tokenizer, text[end:], cancel, limit)[::-1])
     start = max((at + 1 for at in range(start, len(tokens)) if tokens[at] in ends), default=start)
     opening, continued = tokens[start:], list[int]()
@@ -104,20 +110,9 @@ def render(
             "chat_without_tokens",
             "The model's chat template or tokenizer produces an empty prompt. Download the model again, or choose another one.",
         )
-    return RenderedPrompt(tokens[:start] + opening, opening, continued, raw, text, tuple(shared))
-
-
-def boundaries(tokenizer: TokenizerWrapper, prompt: RenderedPrompt, cancel: threading.Event | None = None) -> tuple[int, ...]:
-    """Return the counts of prompt tokens shared with other chats and the next turn.
-
-    The counts are ascending and exclude at least the last token.
-
-    Raises:
-        RenderingCancelled: `cancel` was set.
-    """
-    last = len(prompt.tokens) - 1
-    parts = [prompt.tokens] if prompt.raw else [_tokens(tokenizer, prompt.text[:length], cancel) for length in prompt.shared]
-    return tuple(sorted({min(shared_length(prompt.tokens, part), last) for part in parts} - {0}))
+    tokens = tokens[:start] + opening
+    boundaries = {min(shared_length(tokens, part), len(tokens) - 1) for part in shared if with_boundaries}
+    return RenderedPrompt(tokens, opening, continued, raw, tuple(sorted(boundaries - {0})))
 
 
 def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[ToolSpec, ...]:

@@ -45,9 +45,9 @@ class _Continuation:
 
 
 def continuations(
-    tokenizer: TokenizerWrapper, request: GenerationRequest, text: str, cancel: Event | None = None
+    tokenizer: TokenizerWrapper, request: GenerationRequest, text: str, with_lengths: bool, cancel: Event | None
 ) -> tuple[int, set[int]]:
-    """Compare the text of a prompt with its next turn and with other chats.
+    """Compare the text of a prompt with its next turn and, if `with_lengths` is set, with other chats.
 
     Returns:
         where the text begins that follows the last message: what ends a message, and the opening of the reply; and the lengths of
@@ -69,20 +69,24 @@ def continuations(
         return _Continuation(text, marked, marks) if marks[_QUESTION] in marked else None
 
     head = tuple(takewhile(lambda message: message.role == "system", request.messages))
-    following = rendered(*_marked(request, len(head), marks), reply, question)
-    other = None if following and following.reaches(_FIRST) else rendered(*head, question)
-    end = following.end if following else other.end if other else ""
+    following = rendered(*_marked(request, len(head), marks), reply, question) or rendered(*head, question)
+    if following is None:
+        return len(text), set()
+    end = following.end
     opening = len(text) - shared_length(text[::-1][: len(end)], end[::-1])
-    found = [following, other, rendered(head[0], question) if len(head) > 1 else None]
-    shared = {each.shared for each in found if each}
-    if following and following.reaches(_FIRST):
-        shared.add(following.places[_FIRST])
-    if request.tools and following and following.reaches(_LAST):
+    if not with_lengths:
+        return opening, set()
+    lengths, others = {following.shared}, [rendered(head[0], question) if len(head) > 1 else None]
+    if following.reaches(_FIRST):
+        lengths.add(following.places[_FIRST])
+    else:
+        others.append(rendered(*head, question))
+    if request.tools and following.reaches(_LAST):
         after = rendered(question, *_called("0", "0"), tools=())  # the same for all prompts
-        shared.add(max(opening, len(text) - len(end) + shared_length(end, after.end if after else "")))
-    elif request.tools and (after := rendered(*request.messages, *_called(marks[_REPLY], marks[_QUESTION]))):
-        shared.add(after.shared)
-    return opening, shared
+        lengths.add(max(opening, len(text) - len(end) + shared_length(end, after.end if after else "")))
+    elif request.tools:
+        others.append(rendered(*request.messages, *_called(marks[_REPLY], marks[_QUESTION])))
+    return opening, lengths | {other.shared for other in others if other}
 
 
 def _called(said: str, result: str) -> tuple[Message, Message]:

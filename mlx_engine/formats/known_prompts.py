@@ -1,8 +1,8 @@
 """The latest prompts as text and tokens, so that shared text is tokenized once."""
 
 from array import array
-from bisect import bisect_left
-from collections import deque
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,29 +22,34 @@ class KnownPrompts:
 
     def __init__(self, tokenizer: TokenizerWrapper) -> None:
         self._separators = _separators(tokenizer)
-        self._latest: deque[tuple[str, array[int]]] = deque(maxlen=_KEPT)
+        # Text, tokens, and for each separator: its end and start in the text, and its index in the tokens
+        self._latest: deque[tuple[str, array[int], list[tuple[int, int, int]]]] = deque(maxlen=_KEPT)
 
     def add(self, text: str, tokens: Sequence[int]) -> None:
         """Add a prompt, unless a known one begins with it."""
-        if self._separators and not any(known.startswith(text) for known, _ in self._latest):
-            self._latest.append((text, array("q", tokens)))
+        if not self._separators or any(known.startswith(text) for known, *_ in self._latest):
+            return
+        markers = [(index, self._separators[token]) for index, token in enumerate(tokens) if token in self._separators]
+        if any(text.count(marker) != count for marker, count in Counter(marker for _, marker in markers).items()):
+            return
+        places, end = list[tuple[int, int, int]](), 0
+        for index, marker in markers:
+            start = text.index(marker, end)
+            end = start + len(marker)
+            places.append((end, start, index))
+        self._latest.append((text, array("q", tokens), places))
 
     def beginning(self, text: str) -> tuple[int, list[int]]:
         """Return the length and the tokens of a text's longest known beginning.
 
         The rest of the text begins with a special token, unless the beginning is empty.
         """
-        size, found = 0, list[int]()
-        for known, tokens in self._latest:
-            common = shared_length(text, known)
-            for token in self._separators.keys() & set(tokens) if common > size else ():
-                marker = self._separators[token]
-                at = known.rfind(marker, 0, common)
-                if at > size:
-                    places = [place for place, each in enumerate(tokens) if each == token]
-                    if len(places) == known.count(marker):
-                        size, found = at, tokens[: places[known.count(marker, 0, at)]].tolist()
-        return size, found
+        size, found = 0, array("q")
+        for known, tokens, places in self._latest:
+            shared = places[: bisect_right(places, shared_length(text, known), key=lambda place: place[0])]
+            if shared and shared[-1][1] > size:
+                size, found = shared[-1][1], tokens[: shared[-1][2]]
+        return size, found.tolist()
 
 
 def shared_length(a: Sequence[Any], b: Sequence[Any]) -> int:

@@ -50,7 +50,7 @@ def test_the_first_turn_after_a_restart_comes_from_the_disk(name: str, kind: str
     engine = loaded(tmp_path / "pair" / "target", tmp_path / "pair" / "drafter")
     engine.save_prompts(tmp_path / "store")
     tokenizer = engine.pair.tokenizer
-    opening = chat_prompt.boundaries(tokenizer, chat_prompt.render(tokenizer, after[0]))[0]
+    opening = chat_prompt.render(tokenizer, after[0], with_boundaries=True).boundaries[0]
     got = reply(engine, after[0])
     print(f"{name}, {kind}: {got.stats.disk_tokens} of {opening} tokens of the system prompt and tools")
     assert opening >= 1000

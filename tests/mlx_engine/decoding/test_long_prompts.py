@@ -69,7 +69,7 @@ def test_a_prompt_is_tokenized_once_for_the_meter_its_opening_its_boundaries_and
     tokenizer = made("tool_call", QWEN3_TOOLS)
     request = GenerationRequest((Message("system", "Be brief. " * 500), Message("user", "word " * 2000)), tools=TOOLS)
     chat_prompt.template(tokenizer, request.messages, tools=TOOLS)  # for the context meter
-    assert len(chat_prompt.boundaries(tokenizer, chat_prompt.render(tokenizer, request))) > 1
+    assert len(chat_prompt.render(tokenizer, request, with_boundaries=True).boundaries) > 1
     following = GenerationRequest((*request.messages, Message("assistant", "Yes."), Message("user", "Why?")), tools=TOOLS)
     chat_prompt.render(tokenizer, following)
     assert max(tokenized) > 15_000

@@ -25,7 +25,7 @@ def test_a_request_is_prepared_without_the_models(described: Any) -> None:
     request = GenerationRequest(CHAT, max_tokens=10**6, schema='{"type": "integer"}')
     prepared = prepare(described, request, 8, with_boundaries=True)
     length = len(prepared.prompt.tokens)
-    assert 0 < prepared.boundaries[0] < prepared.boundaries[-1] < length
+    assert 0 < prepared.prompt.boundaries[0] < prepared.prompt.boundaries[-1] < length
     assert prepared.limit == described.info.context_limit - length
     assert prepared.grammar is not None and prepared.ends == frozenset(described.tokenizer.eos_token_ids)
     assert (prepared.request, prepared.left_out, prepared.cut) == (request, 0, 0)
@@ -34,7 +34,7 @@ def test_a_request_is_prepared_without_the_models(described: Any) -> None:
 def test_messages_that_do_not_fit_are_left_out(described: Any) -> None:
     long = (*CHAT[:3], *(Message(role, "word " * 150) for _ in range(40) for role in ("user", "assistant")), CHAT[-1])
     prepared = prepare(described, GenerationRequest(long, rolling=0), 8, with_boundaries=False)
-    assert prepared.left_out > 0 and prepared.boundaries == ()
+    assert prepared.left_out > 0 and prepared.prompt.boundaries == ()
     assert prepared.request.messages == (long[0], *long[1 + prepared.left_out :])
 
 

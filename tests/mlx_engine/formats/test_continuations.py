@@ -73,7 +73,7 @@ def rendered(engine, request: GenerationRequest) -> list[int]:
 
 
 def boundaries(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[int, ...]:
-    return chat_prompt.boundaries(tokenizer, chat_prompt.render(tokenizer, request))
+    return chat_prompt.render(tokenizer, request, with_boundaries=True).boundaries
 
 
 @sampled(2)
@@ -224,8 +224,7 @@ def test_the_meter_the_fitting_the_opening_and_the_boundaries_share_two_renderin
             request = kind(messages, tools=tools, rolling=0, shorten_results=True)
             sent, _ = chat_prompt.fitting(tokenizer, request, 10_000)
             chat_prompt.template(tokenizer, sent, tools=tools, limit=10_000)
-        prompt = chat_prompt.render(tokenizer, GenerationRequest(sent, tools=tools), limit=10_000)
-        assert chat_prompt.boundaries(tokenizer, prompt)
+        assert boundaries(tokenizer, GenerationRequest(sent, tools=tools))
         counts.append(len(renderings))
     print(f"{name:22} {counts}")
     assert counts == TEMPLATES[name][1]
@@ -270,7 +269,7 @@ def test_boundaries_are_what_a_prompt_shares_with_two_continuations_of_each_kind
         return chat_prompt.render(tokenizer, dataclasses.replace(request, messages=messages)).tokens
 
     try:
-        prompt = chat_prompt.render(tokenizer, request)
+        prompt = chat_prompt.render(tokenizer, request, with_boundaries=True)
         head = messages[: next(at for at, message in enumerate(messages) if message.role != "system")]
         call = ToolCall("000000000", "tool", "{}")
         continued = [
@@ -288,7 +287,7 @@ def test_boundaries_are_what_a_prompt_shares_with_two_continuations_of_each_kind
     except UserError:  # roles that don't alternate in any way
         return
     shared = {min(shared_length(prompt.tokens, a), shared_length(prompt.tokens, b)) for a, b in continued}
-    assert {min(at, len(prompt.tokens) - 1) for at in shared} - {0} <= set(chat_prompt.boundaries(tokenizer, prompt))
+    assert {min(at, len(prompt.tokens) - 1) for at in shared} - {0} <= set(prompt.boundaries)
 
 
 @sampled(15, 300)

@@ -164,9 +164,9 @@ def test_a_headed_family_can_have_a_format_of_its_own():
 def test_tools_calls_and_results_are_rendered(family):
     tokenizer, turn = tokenizer_of(family), Message("assistant", "", calls=(ToolCall("a1", "weather", '{"city": "Köln"}'),))
     request = asked(USER, turn, Message("tool", "Rain", call_id="a1"))
-    prompt = chat_prompt.render(tokenizer, request)
+    prompt = chat_prompt.render(tokenizer, request, with_boundaries=True)
     assert all(part in tokenizer.decode(prompt.tokens) for part in ('"name": "clock"', "Köln", "Rain", "weather"))
-    assert chat_prompt.boundaries(tokenizer, prompt)[0] >= len(ids(tokenizer, json.dumps(TOOLS[0].declaration)))
+    assert prompt.boundaries[0] >= len(ids(tokenizer, json.dumps(TOOLS[0].declaration)))
 
 
 def test_broken_arguments_of_earlier_calls_are_rendered():
