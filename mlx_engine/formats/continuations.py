@@ -77,6 +77,8 @@ def continuations(
     if not with_lengths:
         return opening, set()
     lengths, others = {following.shared}, [rendered(head[0], question) if len(head) > 1 else None]
+    if any(place >= following.shared for mark, place in following.places.items() if mark < _REPLY):  # perhaps due to the mark
+        others.append(rendered(*request.messages, reply, question))
     if following.reaches(_FIRST):
         lengths.add(following.places[_FIRST])
     else:

@@ -39,6 +39,8 @@ LATE = """\
 {{- message.content }}{{ message.tool_calls | tojson if message.tool_calls }}{{ '<|im_end|>\\n' }}{% endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}{% if false %}<|python_tag|>{% endif %}"""
+# Reads commands in the user's messages, which a mark changes
+COMMANDS = made_tokenizers.QWEN3.replace("message['content']", "message['content'].replace('/no_think', '').strip()")
 # All templates that tests know, and how often each renders prompts in a row. The first prompt shows once that a template rejects
 # system prompts, or what it keeps after a call.
 TWICE, LEARNS = [2, 2, 2, 2], [3, 2, 2, 2]
@@ -50,11 +52,12 @@ TEMPLATES: dict[str, tuple[Callable[[], TokenizerWrapper], list[int]]] = {
     "Harmony": (partial(made, "harmony", made_tokenizers.HARMONY), TWICE),
     "Gemma": (partial(made, "none", made_tokenizers.GEMMA), LEARNS),
     "drops thinking": (tokenizer, TWICE),
+    "reads commands": (partial(made, "think", COMMANDS), TWICE),
     "Qwen3 with tools": (partial(made, "tool_call", QWEN3_TOOLS), LEARNS),
     "Qwen3.5 with tools": (partial(made, "tool_call", QWEN3_TOOLS.replace(" and (loop.last or thinking)", "")), LEARNS),
     "demo pair": (lambda: load_tokenizer(demo_pair()[0]), LEARNS),
     **{f"calls of {family}": (partial(tokenizer_of, family), LEARNS) for family in FAMILIES},
-    "late tools": (partial(made, "llama_calls", LATE), [4, 3, 3, 4]),
+    "late tools": (partial(made, "llama_calls", LATE), [5, 4, 4, 5]),
 }
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 
@@ -238,7 +241,7 @@ def test_the_engine_renders_a_chat_twice(demo, renderings):
 
 
 WORDS_OF_CHATS = st.sampled_from(
-    ["Hi", "w1 w2", "w3", " w4", "\nw5", "w6 ", "w7\n", "w8 /no_think", "What is <think>?", "", "0", "é"]
+    ["Hi", "w1 w2", "w3", " w4", "\nw5", "w6 ", "w7\n", "/no_think w8", "What is <think>?", "", "0", "é"]
 )
 
 
@@ -288,6 +291,12 @@ def test_boundaries_are_what_a_prompt_shares_with_two_continuations_of_each_kind
         return
     shared = {min(shared_length(prompt.tokens, a), shared_length(prompt.tokens, b)) for a, b in continued}
     assert {min(at, len(prompt.tokens) - 1) for at in shared} - {0} <= set(prompt.boundaries)
+
+
+def test_a_command_before_the_words_of_the_user_does_not_end_what_the_next_turn_shares():
+    messages = Message("user", "/no_think w1"), Message("assistant", "w2"), Message("user", "w3")
+    prompt = chat_prompt.render(of_template("reads commands"), GenerationRequest(messages), with_boundaries=True)
+    assert prompt.boundaries[-1] >= len(prompt.tokens) - len(prompt.opening)
 
 
 @sampled(15, 300)
