@@ -6,10 +6,11 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from app.text.language import translated
 from app.text.plain_text import fenced
+from mlx_engine.contract.counts import Counts
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import (
     Commit,
@@ -38,10 +39,6 @@ RATE_WINDOW_S = 1.0
 Ending = StopReason | Literal["interrupted", "unanswered"]
 
 # Statistics that are summed over the parts of a continued reply
-_SUMS = (
-    *"tokens rounds drafted tested accepted accepted_per_round widths plain_steps lookup_rounds trials".split(),
-    *("waiting_s", "prefill_s", "decode_s"),
-)
 
 
 class Suppliers:
@@ -313,7 +310,9 @@ def joined(first: Stats, second: Stats) -> Stats:
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))
     because.update(dict(second.plain_because))
-    sums = {name: getattr(first, name) + getattr(second, name) for name in _SUMS}
+    continued = replace(second, prompt_tokens=0, reused_tokens=0, disk_tokens=0)  # that prompt contains the first part
+    sums: dict[str, Any] = dict(vars(Counts.of(first, continued)))
+    sums |= {name: getattr(first, name) + getattr(second, name) for name in ("accepted_per_round", "widths")}
     if first.measured_by != second.measured_by and first.tokens and second.tokens:  # servers don't report these
         sums |= {"tested": 0, "accepted_per_round": (), "widths": ()}
     return replace(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mlx_engine.contract.client import Deliver
+from mlx_engine.contract.counts import NO_REPLIES, Counts
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
 
 
@@ -47,6 +48,7 @@ class Totals:
         requests: number of requests, by endpoint and HTTP status.
         replies: number of replies with statistics, including canceled ones.
         failed: number of replies that ended with an error.
+        counts: of all these replies.
         accepted_at: number of accepted proposals, by their position in the draft.
         cache_hits: replies whose prompt began with a snapshot.
         peak_memory_bytes: the highest peak.
@@ -56,19 +58,10 @@ class Totals:
     requests: tuple[tuple[tuple[str, int], int], ...] = ()
     replies: int = 0
     failed: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    disk_tokens: int = 0
-    generated_tokens: int = 0
-    rounds: int = 0
-    drafted: int = 0
-    accepted: int = 0
+    counts: Counts = NO_REPLIES
     accepted_at: tuple[int, ...] = ()
     cache_hits: int = 0
     cache_misses: int = 0
-    waiting_s: float = 0.0
-    prefill_s: float = 0.0
-    decode_s: float = 0.0
     peak_memory_bytes: int = 0
     snapshot_bytes: int = 0
 
@@ -79,19 +72,10 @@ class Totals:
         return replace(
             self,
             replies=self.replies + 1,
-            prompt_tokens=self.prompt_tokens + stats.prompt_tokens,
-            cached_tokens=self.cached_tokens + stats.reused_tokens,
-            disk_tokens=self.disk_tokens + stats.disk_tokens,
-            generated_tokens=self.generated_tokens + stats.tokens,
-            rounds=self.rounds + stats.rounds,
-            drafted=self.drafted + stats.drafted,
-            accepted=self.accepted + stats.accepted,
+            counts=self.counts + Counts.of(stats),
             accepted_at=tuple(before[at] + sum(count > at for count in stats.accepted_per_round) for at in reached),
             cache_hits=self.cache_hits + (stats.reused_tokens > 0),
             cache_misses=self.cache_misses + (stats.reused_tokens == 0),
-            waiting_s=self.waiting_s + stats.waiting_s,
-            prefill_s=self.prefill_s + stats.prefill_s,
-            decode_s=self.decode_s + stats.decode_s,
             peak_memory_bytes=max(self.peak_memory_bytes, stats.peak_memory_bytes),
             snapshot_bytes=stats.snapshot_bytes,
         )
@@ -192,6 +176,7 @@ class RequestMeter:
 def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     """Return all counts in Prometheus's text format."""
     totals, live = metrics.totals(), metrics.activity()
+    counts = totals.counts
     waiting = sum(each.state == "waiting" for each in live)
     lines: list[str] = []
 
@@ -211,20 +196,20 @@ def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     gauge("replies_queued", "Replies that wait in the queue.", waiting)
     counter("replies", "Replies that have ended, including canceled ones.", totals.replies)
     counter("replies_failed", "Replies that ended with an error.", totals.failed)
-    counter("prompt_tokens", "Prompt tokens, including cached ones.", totals.prompt_tokens)
-    counter("cached_tokens", "Prompt tokens that came from the prefix cache.", totals.cached_tokens)
-    counter("disk_tokens", "Cached tokens that were read from disk.", totals.disk_tokens)
-    counter("generated_tokens", "Generated tokens.", totals.generated_tokens)
-    counter("rounds", "Drafts that were verified.", totals.rounds)
-    counter("drafted_tokens", "Proposed tokens.", totals.drafted)
-    counter("accepted_tokens", "Proposed tokens that the target accepted.", totals.accepted)
+    counter("prompt_tokens", "Prompt tokens, including cached ones.", counts.prompt_tokens)
+    counter("cached_tokens", "Prompt tokens that came from the prefix cache.", counts.reused_tokens)
+    counter("disk_tokens", "Cached tokens that were read from disk.", counts.disk_tokens)
+    counter("generated_tokens", "Generated tokens.", counts.tokens)
+    counter("rounds", "Drafts that were verified.", counts.rounds)
+    counter("drafted_tokens", "Proposed tokens.", counts.drafted)
+    counter("accepted_tokens", "Proposed tokens that the target accepted.", counts.accepted)
     positions = [(f'{{position="{at}"}}', count) for at, count in enumerate(totals.accepted_at, 1)]
     add("accepted_tokens_by_position_total", "counter", "Accepted tokens by position in the draft.", positions)
     counter("prefix_cache_hits", "Replies whose prompt began with a cached prefix.", totals.cache_hits)
     counter("prefix_cache_misses", "Replies whose whole prompt was computed.", totals.cache_misses)
-    counter("waiting_seconds", "Seconds that replies waited.", totals.waiting_s)
-    counter("prefill_seconds", "Seconds to the first token, excluding waiting.", totals.prefill_s)
-    counter("decode_seconds", "Seconds from the first token to the last, excluding waiting.", totals.decode_s)
+    counter("waiting_seconds", "Seconds that replies waited.", counts.waiting_s)
+    counter("prefill_seconds", "Seconds to the first token, excluding waiting.", counts.prefill_s)
+    counter("decode_seconds", "Seconds from the first token to the last, excluding waiting.", counts.decode_s)
     gauge("weights_bytes", "Memory of the loaded pair's weights.", pair.target_bytes + pair.drafter_bytes if pair else 0)
     gauge("snapshots_bytes", "Memory of the prefix cache after the latest reply.", totals.snapshot_bytes)
     gauge("peak_memory_bytes", "Highest memory use during a reply.", totals.peak_memory_bytes)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlx_engine.api_server.body import Chunk
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.sampling_fields import SamplingFields, TokenLimit
+from mlx_engine.contract.counts import Counts
 from mlx_engine.contract.events import Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest
 
@@ -54,18 +55,18 @@ def usage(stats: Sequence[Stats], prompts: int, thinking_tokens: int = 0) -> Chu
         thinking_tokens: number of thinking tokens in all replies.
     """
     firsts = stats[:: len(stats) // prompts]
-    read, written = sum(each.prompt_tokens for each in firsts), sum(each.tokens for each in stats)
+    prompt, total = Counts.of(*firsts), Counts.of(*stats)
     # Without drafts past the end of a reply: each round and plain step also yields one token of the target
     accepted = sum(min(each.accepted, each.tokens - each.plain_steps - each.rounds) for each in stats)
     return {
-        "prompt_tokens": read,
-        "completion_tokens": written,
-        "total_tokens": read + written,
-        "prompt_tokens_details": {"cached_tokens": sum(each.reused_tokens for each in firsts)},
+        "prompt_tokens": prompt.prompt_tokens,
+        "completion_tokens": total.tokens,
+        "total_tokens": prompt.prompt_tokens + total.tokens,
+        "prompt_tokens_details": {"cached_tokens": prompt.reused_tokens},
         "completion_tokens_details": {
             "reasoning_tokens": thinking_tokens,
             "accepted_prediction_tokens": accepted,
-            "rejected_prediction_tokens": sum(each.drafted for each in stats) - accepted,
+            "rejected_prediction_tokens": total.drafted - accepted,
         },
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlx_engine.cli import generate
 from mlx_engine.cli.bench_prompts import Prompt
+from mlx_engine.contract.counts import Counts
 from mlx_engine.contract.events import CompletedReply, Stats, tokens_per_round
 from mlx_engine.contract.requests import Mode
 
@@ -79,7 +80,7 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
         "acceptance_by_position": [a / b for a, b in zip(accepted, tested, strict=True)],
         "tested_by_position": tested,
         "widths": {str(width): count for width, count in sorted(Counter(w for each in stats for w in each.widths).items())},
-        **{name: sum(getattr(each, name) for each in stats) for name in ("rounds", "plain_steps", "lookup_rounds", "tokens")},
+        **{name: getattr(Counts.of(*stats), name) for name in ("rounds", "plain_steps", "lookup_rounds", "tokens")},
         "peak_memory_bytes": max(each.peak_memory_bytes for each in stats),
         "joules_per_token": _median(
             [each.joules / each.stats.tokens for each in measured if each.joules is not None and each.stats.tokens]

@@ -185,7 +185,7 @@ class TestActivity:
                     engine.steps_allowed.release()
                     until(lambda expected=expected: metrics.activity() == (expected,))
             until(lambda: not metrics.activity())  # the client closed the connection
-            assert metrics.totals().generated_tokens == 3
+            assert metrics.totals().counts.tokens == 3
 
 
 class TestLog:
