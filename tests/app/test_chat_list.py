@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.store import ChatSummary, Folder
 from app.system.appearance import DEFAULT_TEXT_SIZE
-from app.views.sidebar.chat_list import ID, ChatList, sections
-from tests.app.conftest import Running
+from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_chats_window import chat_with, rows
 
@@ -224,3 +224,79 @@ def test_the_list_says_that_it_is_empty_only_once_it_is_read(start: Start) -> No
     assert app.window.sidebar.empty.text() == ""
     app.load()
     app.until(lambda: app.window.sidebar.empty.text() == "No chats yet")
+
+
+def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1000) -> ChatList:
+    """Return a list that has the focus, three chats a day, the first of which is alone in its section."""
+    library, now = session.conductor.library, time.time()
+    for number in range(length):
+        library.entries[f"c{number}"] = ChatSummary(
+            f"c{number}", f"Title {number}", now, now - 86_400 * (number / 3 + 1) * (number > 0)
+        )
+    monkeypatch.setattr(ChatList, "hasFocus", lambda self: True)
+    return ChatList(session.theme, session.conductor)
+
+
+@pytest.mark.parametrize("gone", [["c0"], ["c500"], [f"c{number}" for number in range(200, 300)]])
+def test_a_change_touches_only_its_rows(begin: Callable[..., Session], gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleting one of a thousand chats built all rows again, and named the day of each."""
+    session = begin(loaded=False)
+    library, listed, touched, named = session.conductor.library, long_list(session, monkeypatch), [0], [0]
+
+    def name(at: float, now: float) -> tuple[str, float]:
+        named[0] += 1
+        return day_section(at, now)
+
+    def count(parent: object, first: int, last: int) -> None:
+        touched[0] += last - first + 1
+
+    monkeypatch.setattr("app.views.sidebar.chat_list.day_section", name)
+    model = listed.model()
+    for signal in (model.rowsInserted, model.rowsRemoved):
+        signal.connect(count)
+    model.modelReset.connect(lambda: touched.append(-1))
+    library.delete(gone)
+    library.undo()
+    headings = model.rowCount()
+    assert touched[0] <= 2 * (len(gone) + 5) and len(touched) == 1, "with the headings of days that became empty"
+    assert named[0] <= 4 * headings
+    assert listed.chat_ids() == [f"c{number}" for number in range(1000)]
+    assert set(listed._rows) == set(library.entries)
+    listed.deleteLater()
+
+
+def test_deleting_goes_to_the_next_row_and_undo_back(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    session = begin(loaded=False)
+    library, listed, draw = session.conductor.library, long_list(session, monkeypatch, 20), random.Random(7)
+    for _ in range(10):
+        ids = listed.chat_ids()
+        at = draw.randrange(len(ids))
+        gone = ids[at : at + draw.choice([1, 1, 3])]
+        listed._select(gone)
+        library.delete(gone)
+        after = [*ids[at + len(gone) :], *reversed(ids[:at])]
+        assert listed.current == ("chat", after[0]), "the row below, or above the end"
+        if draw.random() < 0.5:
+            library.undo()
+            assert listed.selected == gone and listed.chat_ids() == ids
+    listed.deleteLater()
+
+
+def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(
+    begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = begin()
+    conductor, listed = session.conductor, long_list(session, monkeypatch, 0)
+    ids = []
+    for name in ("One", "Two", "Three"):
+        conductor.new_chat()
+        session.ask(name)
+        ids.insert(0, conductor.chat.id)
+    conductor.open_chat(ids[1])
+    session.until(lambda: conductor.chat.id == ids[1])
+    conductor.library.delete([ids[1]])
+    assert conductor.chat.empty and listed.current == ("chat", ids[2])
+    conductor.library.undo()
+    session.until(lambda: conductor.chat.id == ids[1])
+    assert listed.current == ("chat", ids[1]) and listed.chat_ids() == ids
+    listed.deleteLater()

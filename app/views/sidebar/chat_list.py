@@ -1,18 +1,20 @@
 """The sidebar's list of pinned chats, folders, and days."""
 
 import calendar
-import datetime
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
+    QItemSelection,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
+    QSize,
     Qt,
     QTimer,
     Signal,
@@ -54,25 +56,23 @@ def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float
         found.append(ChatSection(folder.name, tuple(chat for chat in rest if chat.folder == folder.id), folder.id))
     ids = {section.folder for section in found} - {""}
     days: dict[str, list[ChatSummary]] = {}
+    day, start = "", float("inf")
     for chat in rest:
         if chat.folder not in ids:
-            days.setdefault(day_name(chat.changed, now), []).append(chat)
+            if chat.changed < start:
+                day, start = day_section(chat.changed, now)
+            days.setdefault(day, []).append(chat)
     return found + [ChatSection(title, tuple(chats)) for title, chats in days.items()]
 
 
-def day_name(at: float, now: float) -> str:
-    """Return the heading for a time: Today, Yesterday, …, or the month."""
-    day, today = datetime.date.fromtimestamp(at), datetime.date.fromtimestamp(now)
-    days = (today - day).days
-    if days <= 0:
-        return tr("Today")
-    if days == 1:
-        return tr("Yesterday")
-    if days <= 7:
-        return tr("Previous 7 Days")
-    if days <= 30:
-        return tr("Previous 30 Days")
-    return f"{calendar.month_name[day.month]} {day.year}"
+def day_section(at: float, now: float) -> tuple[str, float]:
+    """Return the heading for a time (Today, Yesterday, …, or the month), and when its section begins."""
+    day, today = date.fromtimestamp(at), date.fromtimestamp(now)
+    named = ((0, tr("Today")), (1, tr("Yesterday")), (7, tr("Previous 7 Days")), (30, tr("Previous 30 Days")))
+    for days, title in named:
+        if (first := today - timedelta(days)) <= day:
+            return title, datetime(first.year, first.month, first.day).timestamp()
+    return f"{calendar.month_name[day.month]} {day.year}", datetime(day.year, day.month, 1).timestamp()
 
 
 class ChatList(QTreeView):
@@ -123,6 +123,7 @@ class ChatList(QTreeView):
         for moved in (self.selectionModel().currentChanged, self.verticalScrollBar().valueChanged, application.focusChanged):
             moved.connect(self._place_button)
         self._library.changed.connect(self.refresh)
+        self._library.restored.connect(self._select_restored)
         conductor.chat_changed.connect(self.mark_open)
         conductor.busy_changed.connect(self.viewport().update)
         self.refresh()
@@ -130,6 +131,10 @@ class ChatList(QTreeView):
     def chat_ids(self) -> list[str]:
         """Return all chats in list order, including those in collapsed folders."""
         return [entry.id for section in self._shown for entry in section.chats]
+
+    def _ids(self) -> list[str]:
+        """Return the IDs of all rows but headings of days, in list order."""
+        return [one for section in self._shown for one in (section.folder, *(entry.id for entry in section.chats)) if one]
 
     @property
     def current(self) -> tuple[str, str]:
@@ -148,37 +153,26 @@ class ChatList(QTreeView):
     @Slot()
     def refresh(self) -> None:
         found = sections(self._library.entries.values(), self._library.folders.values(), time.time())
-        before, self._shown = self._shown, found
+        order, before, self._shown = self._ids(), self._shown, found
         if _content(found) == _content(before):
             return
-        kept, selected = self.current, self._multiple
+        kept, selected = self.current[1], self._multiple
         place_before = self._place_of_open()
         place = self.verticalScrollBar().value()
         self._refreshing = True
-        if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
-            listed = {entry.id for section in found for entry in section.chats}
-            for one in [one for one, item in self._rows.items() if item.data(KIND) == "chat" and one not in listed]:
-                self._remove(one)
-            for number, section in enumerate(found):
-                self._update_rows(self._model.item(number), section)
-        else:
-            self._model.clear()
-            self._rows = {}
-            for section in found:
-                heading = _item(section.title, "folder" if section.folder else "heading", section.folder)
-                self._model.appendRow(heading)
-                if section.folder:
-                    self._rows[section.folder] = heading
-                self._update_rows(heading, section)
-                self.setExpanded(heading.index(), section.folder not in self._closed_folders)
+        self._update_headings()
+        for gone in set(order).difference(self._ids()):
+            self._remove(gone)
+        for number, section in enumerate(found):
+            self._update_rows(self._model.item(number), section)
+            self.setExpanded(self._model.index(number, 0), section.folder not in self._closed_folders)
         self._refreshing = False
-        if kept[1] in self._rows:
-            self.setCurrentIndex(self._rows[kept[1]].index())
+        at = order.index(kept) if kept else len(order)
+        near = next((one for one in (kept, *selected, *order[at:], *reversed(order[:at])) if one in self._rows), kept)
+        if kept and (near == kept or self.hasFocus()):
+            self._select([near, *selected])
         else:
             self.mark_open()
-        for one in selected:
-            if one in self._rows:
-                self.selectionModel().select(self._rows[one].index(), QItemSelectionModel.SelectionFlag.Select)
         self.verticalScrollBar().setValue(place)
         if (item := self._rows.get(self._conductor.chat.id)) is not None and self._place_of_open() != place_before:
             self.scrollTo(item.index())  # a new chat, or one that a message has moved up
@@ -188,6 +182,21 @@ class ChatList(QTreeView):
         """Return the heading and row of the open chat."""
         item = self._rows.get(self._conductor.chat.id)
         return (item.parent().text(), item.row()) if item is not None else ("", -1)
+
+    def _update_headings(self) -> None:
+        """Remove and insert only headings that changed."""
+        wanted = [(section.title, section.folder) for section in self._shown]
+        for number in reversed(range(self._model.rowCount())):
+            if _key(heading := self._model.item(number)) not in wanted:
+                for one in (heading.data(ID), *(heading.child(row).data(ID) for row in range(heading.rowCount()))):
+                    self._rows.pop(one, None)
+                self._model.removeRow(number)
+        for number, (title, folder) in enumerate(wanted):
+            if (there := self._model.item(number)) is None or _key(there) != (title, folder):
+                heading = _item(title, "folder" if folder else "heading", folder)
+                self._model.insertRow(number, heading)
+                if folder:
+                    self._rows[folder] = heading
 
     def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
         """Update only rows that changed: rebuilding a list of thousands would be slow."""
@@ -203,15 +212,30 @@ class ChatList(QTreeView):
                 item.setToolTip(as_tooltip(entry.title))
 
     def _remove(self, chat_id: str) -> None:
-        if (item := self._rows.pop(chat_id, None)) is not None:
+        if (item := self._rows.get(chat_id)) is not None and item.parent() is not None:
+            del self._rows[chat_id]
             item.parent().removeRow(item.row())
 
     @Slot()
     def mark_open(self) -> None:
-        """Select the open chat."""
-        item = self._rows.get(self._conductor.chat.id)
-        self.setCurrentIndex(item.index() if item else QModelIndex())
+        """Select the open chat. A new one has no row, so the keyboard stays at its row."""
+        if (one := self._conductor.chat.id) in self._rows or not self.hasFocus():
+            self._select([one])
         self.viewport().update()
+
+    @Slot(object)
+    def _select_restored(self, ids: list[str]) -> None:
+        self.refresh()
+        self._select(ids)
+
+    def _select(self, ids: Iterable[str]) -> None:
+        """Select these rows, and make the first one current."""
+        indexes = [self._rows[one].index() for one in ids if one in self._rows]
+        self.setCurrentIndex(indexes[0] if indexes else QModelIndex())
+        chosen = QItemSelection()
+        for index in indexes[1:]:
+            chosen.select(index, index)
+        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.Select)
 
     def rename(self, id: str) -> None:
         """Start editing the name of a chat or folder."""
@@ -353,6 +377,10 @@ def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str
     return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 
+def _key(heading: QStandardItem) -> tuple[str, str]:
+    return heading.text(), heading.data(ID)
+
+
 def _item(text: str, kind: str, id: str) -> QStandardItem:
     item = QStandardItem(text)
     item.setData(id, ID)
@@ -372,6 +400,10 @@ class _Delegate(RowDelegate):
     def __init__(self, theme: Theme, view: ChatList) -> None:
         super().__init__(theme, view, view.describe)
         self._chats = view
+
+    def sizeHint(self, option: Option, index: Index) -> QSize:
+        """Return a row's size without describing it: Qt asks for thousands at a time."""
+        return QSize(0, self._theme.row_height()) if index.data(KIND) == "chat" else super().sizeHint(option, index)
 
     def createEditor(self, parent: QWidget, option: Option, index: Index) -> QWidget:
         editor = QLineEdit(parent)
