@@ -37,6 +37,16 @@ class UndoStep:
     undo: Callable[[], None]
 
 
+@dataclass(eq=False)
+class RunningImport:
+    """An import that is waiting or running on the store's thread."""
+
+    name: str  # of the file
+    share: float = 0.0
+    canceled: bool = False
+    ended: bool = False
+
+
 class ChatLibrary(QObject):
     """The library behind the sidebar. Emits `loaded` once the database is read."""
 
@@ -51,6 +61,8 @@ class ChatLibrary(QObject):
     notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep to show, which was just added, or None
     unsaved_changed = Signal()
+    import_changed = Signal()  # `importing`
+    _import_progressed = Signal()  # from the store's thread
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,6 +81,8 @@ class ChatLibrary(QObject):
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
+        self._imports: list[RunningImport] = []
+        self._import_progressed.connect(self._follow_imports)
 
     def load(self) -> None:
         """Read the list, then emit `loaded`."""
@@ -291,17 +305,46 @@ class ChatLibrary(QObject):
 
         self._store.read(export, self.notified.emit)
 
+    @property
+    def importing(self) -> RunningImport | None:
+        """The import that is running, or None."""
+        return self._imports[0] if self._imports else None
+
     def import_file(self, file: Path) -> None:
         """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
-        taken = set(self.entries)
+        taken, run = set(self.entries), RunningImport(file.name)
+
+        def report(share: float) -> None:
+            if run.canceled:
+                raise chat_import.ImportCanceled
+            if share >= run.share + 0.01:
+                run.share = share
+                self._import_progressed.emit()
 
         def work(store: Store) -> ImportOutcome | Notice:
             try:
-                return chat_import.import_into(store, file, taken)
+                return chat_import.import_into(store, file, taken, report)
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="import")
+            except chat_import.ImportCanceled:
+                return Notice(tr("Import canceled. No chats were added."), topic="import")
+            finally:
+                run.ended = True
+                self._import_progressed.emit()
 
+        self._imports.append(run)
+        self.import_changed.emit()
         self._store.read(work, self._imported)
+
+    @Slot()
+    def cancel_imports(self) -> None:
+        for run in self._imports:
+            run.canceled = True
+
+    @Slot()
+    def _follow_imports(self) -> None:
+        self._imports = [run for run in self._imports if not run.ended]
+        self.import_changed.emit()
 
     def _imported(self, found: ImportOutcome | Notice) -> None:
         if isinstance(found, Notice):

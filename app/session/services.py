@@ -103,6 +103,7 @@ class Services(QObject):
         self.tools.close()
 
     def save_chats(self) -> None:
+        self.conductor.library.cancel_imports()
         self.conductor.attachments.end()
         self.conductor.save_settings()
         self.conductor.reply_job.interrupt()

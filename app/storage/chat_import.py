@@ -5,10 +5,10 @@ import sqlite3
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.storage import chatgpt_import, wording
 from app.storage.chat_export import FORMAT, VERSION
@@ -24,6 +24,15 @@ from mlx_engine.contract.files import cannot_read, open_regular
 
 MAX_BYTES = 1 << 30
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
+
+Progress = Callable[[float], object]  # gets the share of an import that is done
+
+
+_T = TypeVar("_T")
+
+
+class ImportCanceled(Exception):
+    """Raised by a `Progress` to end an import, which then stores nothing."""
 
 
 @dataclass
@@ -45,20 +54,21 @@ class ImportOutcome:
     remark: str = ""
 
 
-def import_into(store: Store, file: Path, taken: Iterable[str] = ()) -> ImportOutcome:
+def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: Progress = lambda share: None) -> ImportOutcome:
     """Store the chats of a file that the store doesn't have, all or none.
 
     Args:
         store: the store.
         file: Slipstream's JSON or database, or ChatGPT's export.
         taken: ids of chats that may not be stored yet.
+        progress: called before each chat is read, compared, and stored.
 
     Raises:
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
     """
-    found = read(file)
+    found = read(file, progress)
     outcome, known, ids = ImportOutcome(remark=found.remark), KnownChats(store), set(taken)
-    for one in found.chats:
+    for one in _reported(found.chats, progress, 0.4, 0.7):
         chat = one.chat
         if (stored := known.find(chat, one.dated)) is not None:
             outcome.known += 1
@@ -77,7 +87,8 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = ()) -> ImportOu
         outcome.chats.append(one)
     used = {one.folder for one in outcome.chats}
     outcome.folders = [folder for folder in found.folders if folder.id in used]
-    snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in outcome.chats)
+    storing = _reported(outcome.chats, progress, 0.7, 1.0)
+    snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in storing)
     try:
         store.save_all(snapshots, outcome.folders)
     except sqlite3.OperationalError as error:
@@ -87,7 +98,13 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = ()) -> ImportOu
     return outcome
 
 
-def read(file: Path) -> ImportedChats:
+def _reported(items: Sequence[_T], progress: Progress, first: float, last: float) -> Iterator[_T]:
+    for number, item in enumerate(items):
+        progress(first + (last - first) * number / len(items))
+        yield item
+
+
+def read(file: Path, progress: Progress) -> ImportedChats:
     """Read the chats of a file.
 
     Raises:
@@ -113,19 +130,19 @@ def read(file: Path) -> ImportedChats:
             "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         ) from error
-    return from_json(data, name)
+    return from_json(data, name, progress)
 
 
 def _too_large(name: str) -> UserError:
     return UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
 
 
-def from_json(data: object, name: str) -> ImportedChats:
+def from_json(data: object, name: str, progress: Progress) -> ImportedChats:
     """Read chats from parsed JSON. Error messages contain `name`, the file's name."""
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
             raise newer(name)
-        return _from_export(data, name)
+        return _from_export(data, name, progress)
     found = data if isinstance(data, list) else [data]
     conversations = [one for one in found if chatgpt_import.is_conversation(one)]
     if not conversations:
@@ -135,7 +152,7 @@ def from_json(data: object, name: str) -> ImportedChats:
             name=name,
         )
     imported = ImportedChats()
-    for one in conversations:
+    for one in _reported(conversations, progress, 0.1, 0.4):
         try:
             chat = chatgpt_import.chat_from(one)
         except UserError:
@@ -149,7 +166,7 @@ def from_json(data: object, name: str) -> ImportedChats:
     return imported
 
 
-def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
+def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> ImportedChats:
     chats, folders = data.get("chats"), data.get("folders")
     if not isinstance(chats, list) or not isinstance(folders, list):
         raise UserError("import_no_list", "“{name}” is damaged: it has no list of chats.", name=name)
@@ -160,7 +177,7 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
         if folder.id and folder.name:
             imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
-    for one in chats:
+    for one in _reported(chats, progress, 0.1, 0.4):
         try:
             chat = chat_from_json(one)
         except UserError as error:

@@ -115,6 +115,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
+            <source>Import canceled. No chats were added.</source>
+            <translation>Import abgebrochen. Es wurden keine Chats hinzugefügt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>{count} importiert.</translation>
         </message>
@@ -1655,6 +1660,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Cancel the import</source>
+            <translation>Import abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>Kontext</translation>
         </message>
@@ -1677,6 +1687,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Export…</source>
             <translation>Exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Importing “{name}”: {share}</source>
+            <translation>„{name}“ wird importiert: {share}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />

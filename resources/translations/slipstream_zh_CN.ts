@@ -115,6 +115,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
+            <source>Import canceled. No chats were added.</source>
+            <translation>导入已取消，未添加任何对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>已导入 {count}。</translation>
         </message>
@@ -1655,6 +1660,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Cancel the import</source>
+            <translation>取消导入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>上下文</translation>
         </message>
@@ -1677,6 +1687,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Export…</source>
             <translation>导出…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Importing “{name}”: {share}</source>
+            <translation>正在导入“{name}”：{share}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />

@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.storage import chat_export
+from app.storage import chat_export, chatgpt_import
 from app.storage.chat_import import ImportOutcome, import_into
 from app.storage.chat_tree import Chat
 from app.storage.recognition import add_missing, outline, overlap
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.store import Snapshot, Store
 from tests.app.chats import chats, same
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import commit
 from tests.app.test_chats_window import chat_with, texts
 
@@ -261,3 +262,59 @@ def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path
             assert listed.viewport().rect().contains(listed.visualRect(listed.currentIndex()))
             app.run("undo_delete")
         assert len(library.entries) == 1
+
+
+class SlowFile:
+    """A file with five chats, whose import waits before the third is read."""
+
+    def __init__(self, session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at_third, self.go_on, self.read = threading.Event(), threading.Event(), 0
+
+        def chat_from(one: dict[str, Any]) -> Chat:
+            self.read += 1
+            if self.read == 3:
+                self.at_third.set()
+                self.go_on.wait()
+            return original(one)
+
+        original = chatgpt_import.chat_from
+        monkeypatch.setattr(chatgpt_import, "chat_from", chat_from)
+        data = [conversation(number, "Hi") for number in range(5)]
+        session.conductor.library.import_file(write(folder / "conversations.json", data))
+        self.at_third.wait()
+
+
+def test_an_import_shows_its_progress(begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thousand chats, nothing was shown for a minute."""
+    session, shares = begin(loaded=False), list[float | None]()
+    library = session.conductor.library
+    library.import_changed.connect(lambda: shares.append(library.importing and library.importing.share))
+    file = SlowFile(session, tmp_path, monkeypatch)
+    session.until(lambda: bool(shares) and (shares[-1] or 0) > 0.1)
+    assert library.importing is not None and library.importing.name == "conversations.json"
+    file.go_on.set()
+    session.until(lambda: len(library.entries) == 5)
+    reported = [share for share in shares if share is not None]
+    assert reported == sorted(reported) and library.importing is None
+
+
+@pytest.mark.parametrize("quits", [False, True])
+def test_a_canceled_import_adds_nothing(
+    begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quits: bool
+) -> None:
+    """Quitting cancels it, too: it would keep the app from ending."""
+    session = begin(loaded=False)
+    library = session.conductor.library
+    file = SlowFile(session, tmp_path, monkeypatch)
+    if quits:
+        session.services.close()
+    else:
+        library.cancel_imports()
+    file.go_on.set()
+    session.until(lambda: library.importing is None)
+    assert not library.entries and file.read == 3
+    if not quits:
+        assert session.notices == ["Import canceled. No chats were added."]
+        session.until(lambda: not library.importing)
+        library.import_file(tmp_path / "conversations.json")
+        session.until(lambda: len(library.entries) == 5)

@@ -14,7 +14,7 @@ from app.session.context_use import ContextUse, Misfit
 from app.session.notice import Notice, NoticeAction
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
-from app.storage.wording import about_tokens, number
+from app.storage.wording import about_tokens, number, percent
 from app.text.language import sentences, tr
 from app.views.chat.composer import Composer
 from app.views.chat.full_context import FullContextBar
@@ -52,11 +52,21 @@ class Foot(QWidget):
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN)
+        self.importing = ImportBar(theme, conductor)
         self.unsaved = UnsavedBar(theme, conductor)
         self.notices = NoticeBar(theme)
         self.full = FullContextBar(theme, conductor, self._meter, self.composer)
         column(
-            self.notices, self.unsaved, self.elsewhere, self.full, self.waiting, self.composer, self.notes, spacing=5, parent=inner
+            self.notices,
+            self.importing,
+            self.unsaved,
+            self.elsewhere,
+            self.full,
+            self.waiting,
+            self.composer,
+            self.notes,
+            spacing=5,
+            parent=inner,
         )
         row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
         self.composer.field.textChanged.connect(self._set_draft)
@@ -299,6 +309,21 @@ class ElsewhereBar(FootBar):
     def _open(self) -> None:
         if (chat := self._conductor.reply_job.chat) is not None:
             self._conductor.open_chat(chat.id)
+
+
+class ImportBar(FootBar):
+    """A note that chats are being imported, which can take a minute."""
+
+    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+        super().__init__(theme, tr("Cancel"), tr("Cancel the import"))
+        self._library = conductor.library
+        self.button.clicked.connect(self._library.cancel_imports)
+        self._library.import_changed.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        run = self._library.importing
+        self.show_text(tr("Importing “{name}”: {share}", name=shortened(run.name), share=percent(run.share)) if run else "")
 
 
 class UnsavedBar(FootBar):
