@@ -216,11 +216,7 @@ class Conductor(QObject):
         return not self.busy and not self.why_no_comparison()
 
     def why_no_comparison(self, with_this_computer: bool = False) -> str:
-        """Return why nothing can be compared, or an empty string.
-
-        Args:
-            with_this_computer: whether the server is compared with this computer, instead of its two modes.
-        """
+        """Return why two modes, or the server and this computer, can't be compared, or an empty string."""
         pair = self.loader.pair
         if pair is None or self.loader.connecting_to is not None:
             return tr("To compare, load a pair first.")
@@ -275,9 +271,7 @@ class Conductor(QObject):
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
         """Load a pair (by default, the demo pair) in place of the current one."""
-        if self.busy:
-            self._can_start()  # says why not
-        else:
+        if not self.busy or self._can_start():  # says why not
             self.loader.load(pair or LoadPair())
 
     @Slot()
@@ -287,9 +281,7 @@ class Conductor(QObject):
 
     def connect_to(self, saved: SavedConnection) -> None:
         """Use a server in place of the loaded pair."""
-        if self.busy:
-            self._can_start()  # says why not
-        else:
+        if not self.busy or self._can_start():  # says why not
             self.loader.connect_to(saved)
 
     # Replies
@@ -317,6 +309,13 @@ class Conductor(QObject):
         self.turn_added.emit(turn)
         self._reply(turn)
         return True
+
+    def send_example(self, prompt: str, builtin: str) -> None:
+        """Send a message, and turn on a built-in server for this chat only, unless the message is refused."""
+        before = self.chat.settings
+        self.set_settings(self.tools.with_example(before, builtin))
+        if not self.send(prompt) and (self.attachments.reading or self.refusal()):
+            self.set_settings(before)
 
     def regenerate(self, turn: Turn) -> None:
         """Generate another reply to a message, keeping the old one as a version."""

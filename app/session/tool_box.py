@@ -71,6 +71,15 @@ class ToolBox(QObject):
         on = [config for config in self.configs if config.name in settings.tool_servers]
         return [config for config in on if config.enabled or config.name in settings.example_servers]
 
+    def with_example(self, settings: ChatSettings, builtin: str) -> ChatSettings:
+        """Return settings with a built-in server on, for one chat only."""
+        config = self.builtin(builtin)
+        if config in self.chosen(settings):
+            return settings
+        others = tuple(name for name in settings.tool_servers if name != config.name)
+        examples = (*settings.example_servers, config.name)
+        return replace(settings, tool_servers=(*others, config.name), example_servers=examples)
+
     def offered(self, settings: ChatSettings) -> dict[str, Tool]:
         """Return the ready tools that are on in a chat, keyed by the names sent to the model."""
         status = self.status

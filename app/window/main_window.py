@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal, Slot
@@ -93,7 +94,7 @@ class MainWindow(QMainWindow):
         self.composer.attach_requested.connect(self.commands.runner("attach"))
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.sample_chosen.connect(conductor.send)
-        self.transcript.welcome.calculation_chosen.connect(self.foot.send_with_calculator)
+        self.transcript.welcome.calculation_chosen.connect(partial(conductor.send_example, builtin="calculator"))
         self.transcript.message_actions.retry.connect(conductor.regenerate)
         self.transcript.message_actions.resume.connect(conductor.resume)
         self.transcript.message_actions.version_stepped.connect(conductor.switch)
@@ -113,6 +114,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._show_divider)
         conductor.turn_revealed.connect(self.transcript.go_to_node)
         conductor.reply_job.changed.connect(self.transcript.refresh)
+        conductor.reply_job.started.connect(self._follow_reply)
         conductor.chat_changed.connect(self.transcript.clear)
         conductor.editing_changed.connect(self.composer.show_editing)
         for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.busy_changed, conductor.chat_changed):
@@ -232,6 +234,12 @@ class MainWindow(QMainWindow):
         """Explain why a comparison, which runs alone, doesn't start yet."""
         if self.services.server.programs:
             self.conductor.notify(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
+
+    @Slot()
+    def _follow_reply(self) -> None:
+        """Scroll to a reply that starts, perhaps another version of one above."""
+        if self.conductor.replying_here:
+            self.transcript.follow()
 
     @Slot()
     def _show_divider(self) -> None:

@@ -70,7 +70,7 @@ def test_a_message_never_opens_as_a_separate_window(start: Start, stray_windows:
 
 
 def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot) -> None:
-    app = start(ScriptedEngine([answer("Line.\n\n" * 60)] * 3 + [answer("Short.")] * 2))
+    app = start(ScriptedEngine([answer("Line.\n\n" * 60)] * 4 + [answer("Short.")] * 2))
     transcript, field, bar = app.window.transcript, app.window.composer.field, app.window.transcript.verticalScrollBar()
     for text in ("One", "Two"):
         app.ask(text)
@@ -81,6 +81,10 @@ def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot
     app.ask("Edited")
     assert transcript.following
     app.until(lambda: bar.value() == bar.maximum() > 0)
+    bar.setValue(0)
+    app.window.menus["regenerate"].trigger()
+    assert transcript.following
+    app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum() > 0)
     app.window.menus["new_chat"].trigger()
     app.ask("Three")
     app.window.menus["regenerate"].trigger()

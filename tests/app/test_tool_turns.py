@@ -274,3 +274,15 @@ def test_a_reply_ends_after_the_number_of_steps_in_the_settings(begin: Begin) ->
     assert len(tools.called) == 4 and states(app)[-1] == "stopped"
     app.services.preferences.reset()
     assert app.conductor.reply_job.most_steps == 25
+
+
+def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:
+    """The chat that the user sent next had it on."""
+    gate = Event()
+    app = begin(ScriptedEngine([[gate]], replace(PAIR, can_call_tools=True)))
+    app.send("Hello")
+    app.conductor.new_chat()
+    app.conductor.send_example("What is 4817 × 392?", "calculator")
+    assert app.notices[-1].startswith("A reply is being generated in “Hello”.")
+    assert app.conductor.chat.settings.tool_servers == () and app.conductor.chat.empty
+    gate.set()

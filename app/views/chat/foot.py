@@ -145,12 +145,6 @@ class Foot(QWidget):
             actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
         self._conductor.notify(Notice(text, "error", until="fits", topic="fits", actions=actions))
 
-    @Slot(str)
-    def send_with_calculator(self, prompt: str) -> None:
-        """Turn on the calculator for this chat, and send an example."""
-        self.tools.turn_on_for_example("calculator")
-        self._conductor.send(prompt)  # leaves the draft alone
-
     @Slot()
     def _clear_notices(self) -> None:
         self.notices.clear()

@@ -153,14 +153,6 @@ class ToolsButton(IconButton):
             each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
             each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
 
-    def turn_on_for_example(self, builtin: str) -> None:
-        """Turn on a built-in server for this chat only."""
-        settings, config = self._conductor.chat.settings, self._box.builtin(builtin)
-        if config not in self._box.chosen(settings):
-            others = tuple(name for name in settings.tool_servers if name != config.name)
-            examples = (*settings.example_servers, config.name)
-            self._conductor.set_settings(replace(settings, tool_servers=(*others, config.name), example_servers=examples))
-
     def _switch_server(self, config: ServerConfig, on: bool) -> None:
         settings = self._conductor.chat.settings
         others, examples = (
