@@ -291,7 +291,7 @@ class Conductor(QObject):
         """Send a message or an edited version; return whether it was sent."""
         prompt = clean(prompt).strip()
         if self.attachments.reading:
-            self.notify(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="chat"))
+            self.notify(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="read"))
             return False
         if not prompt and not files:
             self.notify(Notice(tr("Write a message first."), until="chat"))

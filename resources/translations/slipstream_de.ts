@@ -7896,19 +7896,19 @@
             <translation>„{host}“ hat „{model}“ nicht. Verfügbare Modelle: {models}.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_bad_chunk</source>
             <extracomment>“{host}” sent invalid data in its reply. Try again.</extracomment>
             <translation>„{host}“ hat einen ungültigen Teil einer Antwort gesendet. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_cut</source>
             <extracomment>“{host}” ended the reply early. The partial reply is kept. Try again.</extracomment>
             <translation>„{host}“ hat die Antwort zu früh beendet. Der empfangene Text bleibt erhalten. Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line that is too long. Check the address.</extracomment>
             <translation>Der Server hat eine zu lange Zeile gesendet. Prüfen Sie die Adresse.</translation>

@@ -7896,19 +7896,19 @@
             <translation>“{host}”没有“{model}”。可用的模型：{models}。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_bad_chunk</source>
             <extracomment>“{host}” sent invalid data in its reply. Try again.</extracomment>
             <translation>“{host}”发送了无效的回复片段。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_cut</source>
             <extracomment>“{host}” ended the reply early. The partial reply is kept. Try again.</extracomment>
             <translation>“{host}”过早结束了回复。已收到的部分会保留。请重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/remote/stream.py" />
+            <location filename="../../mlx_engine/remote/streamed_reply.py" />
             <source>remote_line_too_long</source>
             <extracomment>The server sent a line that is too long. Check the address.</extracomment>
             <translation>服务器发送了过长的一行。请检查地址。</translation>

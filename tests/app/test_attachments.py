@@ -315,6 +315,7 @@ def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, fil
     assert "still being read" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.conductor.attachments.reading)
+    assert app.notices == []
     app.ask("What does it say?")
     assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attachments.files == []
 

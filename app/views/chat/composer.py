@@ -1,7 +1,7 @@
 """The message field. Return sends, and Shift-Return starts a new line."""
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.session.attachment_reader import AttachmentReader
@@ -32,7 +32,6 @@ class Composer(QFrame):
         self._attachments = attachments
         set_look(self, "composer")
         self.field = _Field(self)
-        self.field.setPlaceholderText(tr("Message Slipstream"))
         self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(self.send_requested)
         self.field.dropped.connect(attachments.attach)
@@ -212,6 +211,15 @@ class _Field(QPlainTextEdit):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
+            self._fit_placeholder()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_placeholder()
+
+    def _fit_placeholder(self) -> None:
+        width = self.viewport().width() - 2 * round(self.document().documentMargin())
+        self.setPlaceholderText(self.fontMetrics().elidedText(tr("Message Slipstream"), Qt.TextElideMode.ElideRight, width))
 
     @Slot()
     def _fit(self) -> None:

@@ -81,6 +81,7 @@ class Foot(QWidget):
         ):
             signal.connect(self._send_waiting)
         conductor.notified.connect(self.notices.add)
+        conductor.attachments.changed.connect(self._clear_reading)
         conductor.delayed.connect(self._delay)
         conductor.turn_added.connect(self._clear_notices)
         conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
@@ -148,6 +149,11 @@ class Foot(QWidget):
     @Slot()
     def _clear_notices(self) -> None:
         self.notices.clear()
+
+    @Slot()
+    def _clear_reading(self) -> None:
+        if not self._conductor.attachments.reading:
+            self.notices.clear("read")
 
     @Slot()
     def cancel_sending(self) -> None:

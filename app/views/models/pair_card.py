@@ -238,6 +238,8 @@ class FactTable(QWidget):
     def show_facts(self, facts: dict[str, str]) -> None:
         if facts == self.shown:
             return
+        self._grid.setRowStretch(len(self.shown), 0)
+        self._grid.setRowStretch(len(facts), 1)  # extra height goes below the facts, not between them
         self.shown = facts
         for old in self.findChildren(QLabel):
             old.deleteLater()

@@ -2,7 +2,7 @@
 
 import re
 
-from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from PySide6.QtCore import QDate, QDateTime, QLocale, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QWidget
 
@@ -39,9 +39,10 @@ class SearchResults(QListView):
         for entry, _ in found:
             ids.setdefault(entry.title, set()).add(entry.id)
         for entry, hit in found:
-            title, when = entry.title, _when(entry.changed) if len(ids[entry.title]) > 1 else ""
+            title, alone = entry.title, len(ids[entry.title]) == 1
+            when, at = ("", "") if alone else (_when(entry.changed), _at(entry.changed))
             excerpt = "".join(_parts(hit))
-            item = QStandardItem(f"{title}, {when}: {excerpt}" if when else f"{title}: {excerpt}")  # for screen readers
+            item = QStandardItem(f"{title}, {at}: {excerpt}" if at else f"{title}: {excerpt}")  # for screen readers
             item.setData(hit, HIT)
             item.setData(title, TITLE)
             item.setData(when, WHEN)
@@ -88,6 +89,13 @@ def without_markup(text: str) -> str:
     return _SIGNS.sub("", text)
 
 
-def _when(seconds: float) -> str:
+def _at(seconds: float) -> str:
     """Format seconds since 1970 as a date and time."""
     return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
+
+
+def _when(seconds: float) -> str:
+    """Format seconds since 1970 as a time of today or a date, which leave the title more space than both."""
+    moment = QDateTime.fromSecsSinceEpoch(int(seconds))
+    part = moment.time() if moment.date() == QDate.currentDate() else moment.date()
+    return QLocale().toString(part, QLocale.FormatType.ShortFormat)

@@ -3,17 +3,22 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import Qt, QTextDocument
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
+from app.session.attachment_reader import AttachmentReader
 from app.storage.reply import Reply
 from app.system.appearance import DEFAULT_TEXT_SIZE
+from app.views.chat.composer import Composer
+from app.views.models.pair_card import FactTable
 from app.views.transcript.stats_line import StatsLine
 from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
 from app.widgets.theme import Theme, set_look
@@ -104,3 +109,31 @@ def test_elided_text_keeps_its_full_text_for_screen_readers(qapp: QApplication) 
         widget.resize(80, 30)
         assert widget.minimumSizeHint().width() < 200 and not widget.grab().isNull()
         assert widget.text().endswith("x" * 100)
+
+
+def test_facts_stay_together_in_a_tall_window(qapp: QApplication, qtbot: QtBot) -> None:
+    table = FactTable(Theme(qapp))
+    qtbot.addWidget(table)
+    for count in (9, 3):
+        table.show_facts({f"Name {number}": "Text" for number in range(count)})
+        table.resize(400, 900)
+        table.show()
+        qtbot.waitUntil(lambda: table.findChildren(QLabel)[-1].y() > 0)
+        labels = table.findChildren(QLabel)
+        assert max(label.geometry().bottom() for label in labels) < 900 / 2
+
+
+@pytest.mark.parametrize("pixels", [DEFAULT_TEXT_SIZE, 2 * DEFAULT_TEXT_SIZE])
+def test_the_placeholder_of_the_message_is_elided(qapp: QApplication, qtbot: QtBot, pixels: int) -> None:
+    theme = Theme(qapp)
+    theme.set_text_size(pixels)
+    composer = Composer(theme, AttachmentReader(Mock(), lambda: False), QWidget())
+    qtbot.addWidget(composer)
+    field = composer.field
+    for width in (300, 900):
+        composer.resize(width, 120)
+        composer.show()
+        qtbot.waitUntil(lambda: field.viewport().width() > 0)
+        assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= field.viewport().width()
+    assert field.placeholderText() == "Message Slipstream"
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
