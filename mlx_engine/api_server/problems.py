@@ -53,10 +53,10 @@ class ApiError(Exception):
         elif code == "context_length_exceeded":
             # Words by which agents recognize that they need to shorten the conversation
             part = ", counting only its beginning" if name == "context_exceeded" else ""
+            tokens, limit = (int(str(dict(error.text.values)[name])) for name in ("tokens", "limit"))
             message = (
-                "The prompt is too long: {tokens} tokens > {limit} maximum{part}. "
-                "This model's maximum context length is {limit} tokens."
+                f"The prompt is too long: {tokens} tokens > {limit - 1} maximum{part}. "
+                f"This model's maximum context length is {limit} tokens."
             )
-            message = message.format(**dict(error.text.values), part=part)
         seconds = dict(error.text.values).get("seconds") if status == 429 else None
         return cls(status, message, _PARAMS.get(code), code, retry_after=seconds if isinstance(seconds, int) else None)

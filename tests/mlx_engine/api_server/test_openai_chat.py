@@ -190,10 +190,16 @@ def test_a_prompt_that_is_too_long_names_both_numbers(demo_server: Serving, word
     assert response.status_code == 400 and error["code"] == "context_length_exceeded"
     limit = demo_server.pair.context_limit
     assert re.fullmatch(
-        rf"The prompt is too long: \d+ tokens > {limit} maximum{part}\. "
+        rf"The prompt is too long: \d+ tokens > {limit - 1} maximum{part}\. "
         rf"This model's maximum context length is {limit} tokens\.",
         error["message"],
     )
+
+
+def test_a_prompt_that_fills_the_context_is_too_long_by_a_token(demo_server: Serving) -> None:
+    limit = demo_server.pair.context_limit
+    message = demo_server.post("/v1/completions", prompt=[5] * limit).json()["error"]["message"]
+    assert f"{limit} tokens > {limit - 1} maximum. " in message
 
 
 def test_a_token_limit_beyond_the_context_is_clamped(demo_server: Serving) -> None:
