@@ -22,6 +22,7 @@ from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_temp
 
 _KEPT = 8  # latest texts per template: of a prompt and its continuations, for two chats
 _INSTRUCTION = "later"
+_WORDS = ("content", "reasoning_content", "thinking")  # fields of a turn
 
 Turn = dict[str, Any]  # a message as templates expect it
 Kind = frozenset[tuple[Any, ...]]  # what a template may reject of a chat
@@ -33,7 +34,7 @@ class _Memory:
 
     Attributes:
         texts: the latest texts by the key of their chat, the last one used last.
-        rejected: kinds of chats of which the template accepted only a rewritten one.
+        rejected: kinds of chats that the template rejects whatever their words, and accepts when they are rewritten.
         takes_later_systems: whether it renders system messages after the first message, once known.
     """
 
@@ -62,8 +63,8 @@ def chat_text(
     """Return the text of a chat, with the opening of a reply if `reply` is set.
 
     If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
-    one role in a row are merged. If it rejects the merged chat too, all system messages become user messages. What it rejected
-    before isn't tried again.
+    one role in a row are merged. If it rejects the merged chat too, all system messages become user messages. Kinds of chats that
+    it rejects whatever their words aren't tried again.
 
     Raises:
         UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
@@ -93,7 +94,7 @@ def chat_text(
     for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
         if chat not in chats:
             chats.append(chat)
-    rejected = list[Kind]()
+    rejected = list[list[Turn]]()
     for chat in [chat for chat in chats if not any(kind <= _kind(chat) for kind in memory.rejected)] or chats:
         try:
             text = _rendered(tokenizer, memory, chat, options, cancel)
@@ -101,9 +102,9 @@ def chat_text(
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
             reason = str(error)  # not the error, whose traceback holds this frame and so the model
-            rejected.append(_kind(chat))
+            rejected.append(chat)
         else:
-            memory.rejected.update(rejected)
+            memory.rejected.update(_kind(chat) for chat in rejected if _rejects_all(tokenizer, chat, options, cancel))
             return text
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
 
@@ -129,6 +130,21 @@ def _kind(chat: Sequence[Turn]) -> Kind:
     """Return what a template may reject: successive turns, each by its role and the fields that aren't empty."""
     turns = [("",), *((turn["role"], len(turn.get("tool_calls", ())) > 1, *filter(turn.get, turn)) for turn in chat)]
     return frozenset(pairwise(turns))
+
+
+def _rejects_all(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Mapping[str, Any], cancel: Event | None) -> bool:
+    """Return whether a template rejects a rejected chat with other words, too."""
+    plain = [{**turn, **{name: "a" for name, value in turn.items() if name in _WORDS and value}} for turn in chat]
+    for turn in plain:
+        if calls := turn.get("tool_calls"):
+            turn["tool_calls"] = [{**call, "function": {**call["function"], "arguments": {}}} for call in calls]
+    try:
+        on_thread(partial(render_chat, tokenizer, plain, **options), cancel, tokenizer)
+    except (UserError, RenderingCancelled):
+        raise
+    except Exception:  # templates raise anything
+        return True
+    return False
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> Turn:

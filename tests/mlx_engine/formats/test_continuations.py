@@ -50,7 +50,7 @@ TEMPLATES: dict[str, tuple[Callable[[], TokenizerWrapper], list[int]]] = {
     "opens thinking": (partial(made, "think", made_tokenizers.OPENS_THINKING), TWICE),
     "DeepSeek": (partial(made, "think", made_tokenizers.DEEPSEEK), TWICE),
     "Harmony": (partial(made, "harmony", made_tokenizers.HARMONY), TWICE),
-    "Gemma": (partial(made, "none", made_tokenizers.GEMMA), LEARNS),
+    "Gemma": (partial(made, "none", made_tokenizers.GEMMA), [4, 2, 2, 2]),  # rejected, and asked whether for its words
     "drops thinking": (tokenizer, TWICE),
     "reads commands": (partial(made, "think", COMMANDS), TWICE),
     "Qwen3 with tools": (partial(made, "tool_call", QWEN3_TOOLS), LEARNS),
@@ -314,6 +314,18 @@ def test_what_a_template_rendered_or_rejected_before_changes_no_text(name, data)
                 except UserError as error:
                     texts.append(str(error))
         assert texts[0] == texts[1]
+
+
+def test_a_chat_rejected_for_its_words_rewrites_no_other_chat():
+    rejects = "{% if m.role == 'system' and 'no' in m.content %}{{ raise_exception('no') }}{% endif %}"
+    tokenizer = made("none", "{% for m in messages %}" + rejects + "<{{ m.role }}>{{ m.content }}{% endfor %}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chat_text, "_memories", WeakKeyDictionary())
+        texts = [
+            chat_text.chat_text(tokenizer, (Message("system", system), Message("user", "b")))
+            for system in ("yes", "no", "yes", "yes")
+        ]
+    assert texts[0] == texts[2] == texts[3] == "<system>yes<user>b" and texts[1] == "<user>no\n\nb"
 
 
 def test_texts_are_those_of_the_same_chat_at_the_same_time(renderings, monkeypatch):
