@@ -70,6 +70,23 @@ def nameless(window: QWidget) -> list[str]:
     return found
 
 
+def without_role(window: QWidget) -> list[str]:
+    """Controls of which a screen reader can't say what they are, or whether they are on or can be used."""
+    found, vague = [], (QAccessible.Role.NoRole, QAccessible.Role.Client, QAccessible.Role.Grouping, QAccessible.Role.Window)
+    for widget in controls(window):
+        interface = QAccessible.queryAccessibleInterface(widget)
+        role, state = interface.role(), interface.state()
+        checkable = isinstance(widget, QAbstractButton) and widget.isCheckable()
+        checked = checkable and isinstance(widget, QAbstractButton) and widget.isChecked()
+        if (
+            role in vague
+            or (bool(state.checkable), bool(state.checked)) != (checkable, checked)
+            or (bool(state.disabled) == widget.isEnabled())
+        ):
+            found.append(f"{type(widget).__name__} {widget.accessibleName()}: {role.name}, {checkable}, {widget.isEnabled()}")
+    return found
+
+
 def out_of_reach(window: QWidget) -> list[str]:
     """Controls that neither Tab nor a command of the menus reaches."""
     return [
@@ -98,6 +115,10 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     window.services.saved_prompts.found = PromptsSaved(bytes=1, quota=2, read_tokens=3)
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
+    window.dialogs.show_help()
+    window.dialogs.show_report()
+    window.dialogs.show_this_mac()
+    window.dialogs.show_about()
     window.dialogs.show_palette()
     window.dialogs.show_server()
     window.dialogs.show_tuning()
@@ -118,8 +139,12 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
     assert {
         "SettingsDialog",
+        "AboutDialog",
         "ChatSettingsDialog",
+        "HelpDialog",
         "Palette",
+        "ReportDialog",
+        "ThisMacDialog",
         "CompareDialog",
         "ServerDialog",
         "TuneDialog",
@@ -132,6 +157,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
 def test_every_control_has_a_name_and_is_reachable_by_keyboard(screens: dict[str, QWidget]) -> None:
     assert {name: missing for name, screen in screens.items() if (missing := nameless(screen))} == {}
     assert {name: missing for name, screen in screens.items() if (missing := out_of_reach(screen))} == {}
+    assert {name: missing for name, screen in screens.items() if (missing := without_role(screen))} == {}
     assert sum(1 for screen in screens.values() for _ in controls(screen)) > 60  # the walk does find them
     for kind in (SettingsDialog, Palette):
         assert any(isinstance(screen, kind) for screen in screens.values())

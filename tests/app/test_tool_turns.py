@@ -201,18 +201,20 @@ def test_canceling_a_call_goes_on_with_the_others(begin: Begin) -> None:
     assert states(app) == ["stopped"] and app.engine.requests[1].messages[-1].content == "The call was canceled."
 
 
-def test_quitting_in_mid_call_records_an_interruption(begin: Begin, tmp_path: Any) -> None:
+@pytest.mark.parametrize("decided", [False, True])
+def test_quitting_in_mid_call_records_an_interruption(begin: Begin, tmp_path: Any, decided: bool) -> None:
     app, tools = with_tools(lambda engine: begin(engine, data=tmp_path), [calling(PRODUCT)])
     ask_for_call(app)
-    decide(app, "once")
-    app.until(lambda: "calculator" in tools.open)
+    if decided:
+        decide(app, "once")
+        app.until(lambda: "calculator" in tools.open)
     app.quit()
     assert app.services.client.wait(120) and app.services.store.wait(120)
     store = Store(tmp_path / "chats.db")
     (summary,) = store.chats()
     reply = store.load(summary.id).turns[0].reply  # type: ignore[union-attr]
     store.close()
-    assert (reply.reason, [record.state for record in reply.calls]) == ("interrupted", ["stopped"])
+    assert (reply.text, reply.reason, [record.state for record in reply.calls]) == ("Let me see.", "interrupted", ["stopped"])
 
 
 def test_unknown_tools_and_bad_arguments_are_errors_for_the_model(begin: Begin) -> None:
