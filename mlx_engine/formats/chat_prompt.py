@@ -42,13 +42,12 @@ class RenderedPrompt:
 
 
 class ContextExceeded(UserError):
-    """The refusal of a text that is far too long for the context.
+    """The refusal of a text that is far too long for the context."""
 
-    Attributes:
-        estimate: estimated number of tokens of the whole text.
-    """
-
-    estimate = 0
+    @property
+    def estimate(self) -> int:
+        """Estimated number of tokens of the whole text."""
+        return int(str(dict(self.text.values)["estimate"]))
 
 
 def render(
@@ -179,9 +178,8 @@ def _encode(
                 "The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. "
                 "Shorten the chat, or start a new one."
             )
-            error = ContextExceeded("context_exceeded", template, tokens=tokens, limit=limit)
-            error.estimate = round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit))
-            raise error
+            estimate = round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit))
+            raise ContextExceeded("context_exceeded", template, tokens=tokens, limit=limit, estimate=estimate)
     return encode(text)
 
 

@@ -259,6 +259,7 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
     "grammar": (lambda client: client.code(some(schema=SCHEMA)), "no_grammars"),
     "bias": (lambda client: client.code(some(logit_bias=((10**6, 1.0),))), "unknown_bias_token"),
     "context": (lambda client: client.code(tokens([3] * 4096)), "context_full"),
+    "context that a beginning fills": (lambda client: client.code(chat("t4 " * 100_000)), "context_exceeded"),
     "width": (lambda client: client.code(some(width=99)), "integer_out_of_range"),
     "token": (lambda client: client.code(tokens([10**6])), "unknown_prompt_token"),
     "template": (lambda client: client.code(chat("t9")), "chat_template_rejects"),
