@@ -467,7 +467,8 @@ class PrefixStore:
         """Log the first failure."""
         if not self._complained:
             self._complained = True
-            log.warning("Prompts can't be saved in or read from %s (%s)", self.folder, error)
+            reason = getattr(error, "strerror", None) or error
+            log.warning("Prompts can't be saved in or read from “%s” (%s)", self.folder, reason)
 
 
 def _read_header(path: Path) -> SavedPart | None:
