@@ -400,10 +400,17 @@ class _Delegate(RowDelegate):
     def __init__(self, theme: Theme, view: ChatList) -> None:
         super().__init__(theme, view, view.describe)
         self._chats = view
+        theme.text_resized.connect(self._measure)
+        self._measure()
+
+    @Slot()
+    def _measure(self) -> None:
+        self._chat_size = QSize(0, self._theme.row_height())
+        self._chats.scheduleDelayedItemsLayout()
 
     def sizeHint(self, option: Option, index: Index) -> QSize:
         """Return a row's size without describing it: Qt asks for thousands at a time."""
-        return QSize(0, self._theme.row_height()) if index.data(KIND) == "chat" else super().sizeHint(option, index)
+        return self._chat_size if index.data(KIND) == "chat" else super().sizeHint(option, index)
 
     def createEditor(self, parent: QWidget, option: Option, index: Index) -> QWidget:
         editor = QLineEdit(parent)
