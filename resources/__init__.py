@@ -1,1 +1,1 @@
-"""What the program ships besides code: the demo pair, pictures, catalog. Data only."""
+"""Data that the program ships: demo pair, pictures, catalog."""

@@ -318,11 +318,14 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
 
 
-def test_every_module_has_a_docstring() -> None:
-    for package in PACKAGES:
-        for path in sources(package):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            assert ast.get_docstring(tree), f"{path.relative_to(ROOT)} has no docstring"
+def test_every_module_has_a_docstring_and_first_lines_are_short() -> None:
+    for path in (path for package in PACKAGES for path in sources(package)):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), f"{path.relative_to(ROOT)} has no docstring"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = (ast.get_docstring(node) or "").partition("\n")[0]
+                assert len(first) <= 80, f"{path.relative_to(ROOT)}: “{first}” has more than 80 characters"
 
 
 # What reaches the terminal without passing console.py. Log messages pass it: `console.prepare` formats them.

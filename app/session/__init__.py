@@ -1,1 +1,1 @@
-"""What the app does, without widgets: chats, replies, the loaded pair, downloads, comparisons, tools."""
+"""What the app does, without widgets."""

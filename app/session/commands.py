@@ -73,14 +73,14 @@ class Command:
 
 @dataclass(frozen=True, eq=False)
 class Menu:
-    """A list of commands, of menus, and of separators, which are None. It may depend on the state."""
+    """Commands, menus, and separators (None). They may depend on the state."""
 
     text: str
     items: Callable[[], Sequence[Command | Menu | None]]
     needs: Callable[[], object] = lambda: True
 
     def commands(self) -> list[tuple[Command, str]]:
-        """Return all commands in the order of the menu, with the titles of the menus that contain them."""
+        """Return all commands in the menu's order, with the titles of their menus."""
         found: list[tuple[Command, str]] = []
         for item in self.items():
             if isinstance(item, Command):
@@ -96,7 +96,7 @@ def plain_title(text: str) -> str:
 
 
 class Commands(QObject):
-    """The table of commands, with those that need no window. They act on the selected chats, else on the open one."""
+    """The commands that need no window. They act on the selected or open chats."""
 
     changed = Signal()  # whether commands can run, their titles, or their switches
     ran = Signal(str)  # id of the command

@@ -216,7 +216,7 @@ class ComparisonJob(QObject):
         here: LoadPair,
         turn: Turn | None = None,
     ) -> None:
-        """Run requests plainly, with lookup, and with each drafter of the target of `pair`, loaded from `here`."""
+        """Run requests plainly, with lookup, and with each drafter of the target."""
         target, repeats, drafters = here.target or demo_pair()[0], options.repeats, options.drafters
         asked = CompareDrafters(requests, target, drafters, here.drafter_bits, repeats, PAUSE_S, here.tuned)
         self._start(DrafterComparison(requests, prompts, repeats, pair, here, drafters, turn), asked)

@@ -105,7 +105,7 @@ class Conductor(QObject):
 
     @property
     def sent_to(self) -> str:
-        """Host of the server that messages are sent to, or will be once it is connected, or an empty string."""
+        """Host of the server that receives messages, now or once connected, or ""."""
         if self.loader.connecting_to is not None:
             return self.loader.connecting_to.connection.host
         return self.loader.pair.remote if self.loader.pair is not None else ""
@@ -130,7 +130,7 @@ class Conductor(QObject):
 
     @property
     def can_continue(self) -> bool:
-        """Whether replies that were cut off can be continued; true while no pair is loaded."""
+        """Whether cut-off replies can be continued; true while no pair is loaded."""
         return self.loader.pair is None or self.loader.pair.can_continue
 
     @property
@@ -216,7 +216,7 @@ class Conductor(QObject):
         return not self.busy and not self.why_no_comparison()
 
     def why_no_comparison(self, with_this_computer: bool = False) -> str:
-        """Return why two modes, or the server and this computer, can't be compared, or an empty string."""
+        """Return why a comparison isn't possible, or an empty string."""
         pair = self.loader.pair
         if pair is None or self.loader.connecting_to is not None:
             return tr("To compare, load a pair first.")
@@ -262,7 +262,7 @@ class Conductor(QObject):
         return refusal is None
 
     def _is_early(self, start: Callable[[], object]) -> bool:
-        """Whether a reply has to wait until the chat's servers are connected. Then, `start` is called."""
+        """Whether a reply waits for the chat's servers; `start` is called then."""
         if early := self.can_call_tools and self.tools.connecting(self.chat.settings):
             self.tools.warm(self.chat.settings)
             self.delayed.emit(start)
@@ -276,7 +276,7 @@ class Conductor(QObject):
 
     @Slot()
     def _load_again(self) -> None:
-        """Load the pair that a comparison of drafters replaced. Auto may choose another drafter now."""
+        """Load the pair that a comparison replaced. Auto may choose anew."""
         self.loader.load(self.loader.here)
 
     def connect_to(self, saved: SavedConnection) -> None:
@@ -311,7 +311,7 @@ class Conductor(QObject):
         return True
 
     def send_example(self, prompt: str, builtin: str) -> None:
-        """Send a message, and turn on a built-in server for this chat only, unless the message is refused."""
+        """Send a message with a built-in server on for this chat, unless refused."""
         before = self.chat.settings
         self.set_settings(self.tools.with_example(before, builtin))
         if not self.send(prompt) and (self.attachments.reading or self.refusal()):
@@ -447,7 +447,7 @@ class Conductor(QObject):
 
     @Slot(object)
     def _return_to_restored(self, chat_ids: list[str]) -> None:
-        """Open the chat that was open when it was deleted, unless the user has opened another one."""
+        """Open the chat that was deleted while open, unless another is open now."""
         if self._left in chat_ids:
             self.open_chat(self._left)
 
@@ -465,7 +465,7 @@ class Conductor(QObject):
         self.compare_turns((turn,))
 
     def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES) -> None:
-        """Compare both modes on a turn, or drafters on several, with their messages, seeds, and settings."""
+        """Compare both modes on a turn, or drafters on several turns."""
         if not self._can_start():
             return
         if why := self.why_no_comparison(options.with_this_computer):

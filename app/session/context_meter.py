@@ -21,7 +21,7 @@ Counts = Generator[CountTokens, TokenCount, ContextUse]
 
 
 class ContextMeter(QObject):
-    """A meter that counts the prompt that Return would send, soon after the chat, settings, or draft change."""
+    """A meter that counts the prompt that Return would send."""
 
     changed = Signal()
 
@@ -62,7 +62,7 @@ class ContextMeter(QObject):
 
     @property
     def _can_count(self) -> bool:
-        """Whether the next prompt can be counted. During the chat's reply, its text is added instead."""
+        """Whether the next prompt can be counted. A running reply is added instead."""
         conductor = self._conductor
         return conductor.loader.pair is not None and not conductor.sent_to and not conductor.replying_here
 

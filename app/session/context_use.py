@@ -144,7 +144,7 @@ def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, Tok
 
 
 def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens, TokenCount, Misfit]:
-    """Return the largest text or file of a message that is too long on its own, or the message."""
+    """Return the part of a message that alone is too long, or the message."""
     if not prompt.files:
         return replace(message, part="text")
     if not prompt.text and len(prompt.files) == 1:

@@ -52,7 +52,7 @@ class Connections(QObject):
         return next((saved for saved in self.saved if saved.name == name), None)
 
     def refusal(self, connection: RemoteConnection) -> str:
-        """Return why the app can't use a connection, or an empty string. Its own server would wait for the app."""
+        """Return why the app can't use a connection, or "". Its own server would hang."""
         if not reaches(connection, self.own_server()):
             return ""
         return tr("This is Slipstream's own server, which uses the models loaded here. Enter another address.")

@@ -85,7 +85,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list: a pair or a connection. `index` is the shown variant, `entry` the catalog entry.
+    """One row of the list: a pair or a connection.
 
     `auto` tells whether Slipstream chooses among the drafters on disk, if there are several.
     """
@@ -129,7 +129,7 @@ class Candidate:
 
     @property
     def automatic(self) -> int | None:
-        """The index of the variant that Auto loads, or None if fewer than two drafters are on disk."""
+        """The variant that Auto loads, or None with fewer than two drafters on disk."""
         orders = {order: index for index in self.alternatives if (order := self.variants[index].auto_order) is not None}
         return orders[min(orders)] if len(orders) > 1 else None
 
@@ -319,7 +319,7 @@ class Estimator:
         return self._rated(replace(variant, size=total, fit=fit), speeds, too_slow(name, total, self.facts))
 
     def _rated(self, variant: Variant, speeds: dict[Mode, SpeedRange], slow: bool) -> Variant:
-        """Add known speeds. Without any, the pair is slow if it needs a GPU or if `slow` says so."""
+        """Add known speeds, or mark a pair that needs a GPU or is too slow."""
         if speeds:
             return replace(variant, speeds=speeds, slow=max(speed.high for speed in speeds.values()) < MIN_SPEED, needs_gpu=False)
         without = needs_gpu(variant.size, self.facts)
@@ -398,7 +398,7 @@ def _own_heads(target: str, models: list[LocalModel]) -> list[DrafterRepo]:
 
 
 def _recommended(one: Candidate, target: str) -> Candidate:
-    """Mark a row as recommended, and show the recommended quantization unless another one is on disk."""
+    """Recommend a row, and the best quantization unless another is on disk."""
     index = next(index for index, variant in enumerate(one.variants) if variant.pair and variant.pair.target == target)
     return replace(one, recommended=target, index=0 if one.on_disk else index)
 
@@ -406,7 +406,7 @@ def _recommended(one: Candidate, target: str) -> Candidate:
 def _with_drafters(
     one: Candidate, models: list[LocalModel], estimator: Estimator, catalog: Catalog, custom: tuple[CustomPair, ...]
 ) -> Candidate:
-    """Add the drafters on disk that a row lacks, and number those that Auto chooses from."""
+    """Add the drafters on disk that a row lacks, and number Auto's choices."""
     variants, local = list(one.variants), {model.folder.resolve(): model for model in models}
     for shown in {variant.folders[0]: variant for variant in reversed(variants) if variant.folders}.values():
         assert shown.folders is not None
@@ -430,7 +430,7 @@ def _with_drafters(
 
 
 def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
-    """Estimate a pair of models on disk, which can be deleted if both are in the hub's cache."""
+    """Estimate a pair on disk, deletable if both models are in the hub's cache."""
     if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
         with suppress(UserError):
             variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
@@ -438,7 +438,7 @@ def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None,
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on disk that aren't in the catalog, each with the drafters that fit."""
+    """Return targets on disk outside the catalog, with the drafters that fit."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     places = {
         "hub cache": tr("In the hub cache."),

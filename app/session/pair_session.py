@@ -134,7 +134,7 @@ class PairLoader(QObject):
             self._job.cancel()
 
     def moved(self, old: Path, new: Path) -> None:
-        """Update the folders of the pair last loaded here after the model folder has moved."""
+        """Update the folders of the pair last loaded after the model folder moved."""
 
         def follow(folder: Path | None) -> Path | None:
             return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder

@@ -92,7 +92,7 @@ class Picker(QObject):
     # The list
 
     def prepare_forms(self) -> None:
-        """Find the keychain, so that forms needn't wait for it. The first call imports much."""
+        """Find the keychain before a form needs it. The first call imports much."""
         self._background.run(is_available, lambda _: None)
 
     @Slot()
@@ -177,7 +177,7 @@ class Picker(QObject):
         self._check_timer.start()
 
     def show_variant(self, index: int, auto: bool = False) -> None:
-        """Show a variant of the selected pair, or with `auto` the one with its quantization that Auto chooses."""
+        """Show a variant of the selected pair, or the one that Auto chooses."""
         if (one := self.current) is not None and 0 <= index < len(one.variants):
             self._replace(replace(one, index=index, auto=auto).settled())
             self._check_timer.start()
@@ -306,7 +306,7 @@ class Picker(QObject):
 
     @Slot()
     def use(self) -> None:
-        """Load the selected pair, or connect to the selected server, in place of the current one."""
+        """Load the selected pair, or connect to the selected server."""
         one = self.current
         if one is None or self.state(one) != "ready":
             return
@@ -353,7 +353,7 @@ class Picker(QObject):
     # Connections
 
     def put_connection(self, new: SavedConnection, old: str = "") -> None:
-        """Add a connection, or replace the one named `old`, and select it. Reconnect if it is in use."""
+        """Add or replace a connection and select it. Reconnect if it is in use."""
         connected = self._loader.connected_to
         self.connections.put(new, old)
         self.search, self.filter = "", "all"
@@ -381,7 +381,7 @@ class Picker(QObject):
     # Custom pairs
 
     def check(self, target: str, drafter: str, then: Callable[[str, str], object]) -> None:
-        """Check two repos or folders. `then` receives the problem and why the target can't chat, or empty strings."""
+        """Check two repos or folders, and pass the problems, or "", to `then`."""
 
         def work() -> list[str]:
             if is_folder(target):

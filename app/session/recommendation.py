@@ -68,17 +68,17 @@ def precision_note(bits: int | None) -> str:
 
 
 def needs_gpu(size: int, facts: MachineFacts | None) -> bool:
-    """Return whether weights of this size in bytes are too slow on this machine for lack of a GPU."""
+    """Return whether weights of this size in bytes need a GPU that is missing."""
     return machine.without_gpu(facts) and size > CPU_BYTES
 
 
 def too_slow(name: str, size: int, facts: MachineFacts | None) -> bool:
-    """Return whether a pair of this size in bytes is probably slower than reading speed."""
+    """Return whether a pair of this size in bytes is slower than reading."""
     return needs_gpu(size, facts) or (facts is not None and max_speed(name, size, facts) < MIN_SPEED)
 
 
 def weights_fit(size: int, budget: int | None, facts: MachineFacts | None, free: int | None) -> Fit:
-    """Return the fit of a pair from the size of its weights alone. All sizes are in bytes."""
+    """Return the fit of a pair from its weights alone. All sizes are in bytes."""
     lines = (FitLine("Weights of both models", size, ""),)
     return Fit(lines, CONTEXT, budget, machine.allocation_limit(facts), free)
 

@@ -1,4 +1,4 @@
-"""Everything behind the window: engine, chats, models, tools, tuning, server, and settings."""
+"""Everything behind the window."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ from mlx_engine.remote.switch import EngineSwitch
 
 
 class Services(QObject):
-    """The parts of the app that need no window. Views show them, and commands change them."""
+    """The parts of the app that need no window."""
 
     def __init__(self, client: EngineSwitch, paths: DataPaths, look: Look, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class Services(QObject):
         self.conductor.notify(Notice(tr("Can't use mcp.json. {reason}", reason=reason), "error", topic="mcp.json"))
 
     def start(self) -> None:
-        """Read the chats, and load the models or connect to the server that were used last."""
+        """Read the chats, and load or connect to what was used last."""
         conductor, connections = self.conductor, self.picker.connections
         if self.paths.temporary:
             folder = self.paths.settings

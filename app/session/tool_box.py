@@ -81,7 +81,7 @@ class ToolBox(QObject):
         return replace(settings, tool_servers=(*others, config.name), example_servers=examples)
 
     def offered(self, settings: ChatSettings) -> dict[str, Tool]:
-        """Return the ready tools that are on in a chat, keyed by the names sent to the model."""
+        """Return the ready tools that are on in a chat, by the name sent to the model."""
         status = self.status
         ready = [status[config.name] for config in self.chosen(settings) if status[config.name].state == "ready"]
         tools = (tool for server in ready for tool in server.tools)
@@ -135,7 +135,7 @@ class ToolBox(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read mcp.json again if another program has changed it. If it can't be read, the servers stay as they are."""
+        """Read mcp.json again if another program changed it and it can be read."""
         if not self._saving and (stamp := _stamp(self.file)) != self._stamp:
             self._stamp, self.problem = stamp, ""
             self._use(self._read() or self.configs)

@@ -83,7 +83,7 @@ class TuningJob(QObject):
         self.changed.emit()
 
     def find_paused(self, pair: TuningPair) -> None:
-        """Look for a paused run of a pair, unless a run is in progress. `paused_found` may follow."""
+        """Look for a paused run of a pair. `paused_found` may follow."""
 
         def show(run: UnfinishedRun | None) -> None:
             if run is not None and not self.running:
@@ -172,7 +172,7 @@ class TuningJob(QObject):
         self.pause()
 
     def wait(self, milliseconds: int) -> None:
-        """Wait until the process has saved the run and ended, and kill a process that takes longer."""
+        """Wait until the process has saved and ended, and kill it if it takes longer."""
         self._background.close()
         self._process.wait(milliseconds)
 
@@ -184,7 +184,7 @@ class TuningJob(QObject):
 
     @property
     def _has_log(self) -> bool:
-        """Whether the last process wrote error messages. A process that was killed writes none."""
+        """Whether the last process wrote errors. A killed process writes none."""
         return self._log_file is not None and self._log_file.is_file() and self._log_file.stat().st_size > 0
 
     def _accept(self, event: dict[str, Any]) -> None:

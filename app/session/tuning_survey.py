@@ -1,4 +1,4 @@
-"""What the Tune Drafter window knows before a run: prompts, needs, earlier results, and why a drafter can't be tuned."""
+"""What the Tune Drafter window knows before a run."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _FEWEST_CHATS = 2
 
 @dataclass(frozen=True)
 class TuningPair:
-    """A pair on this disk whose drafter can be tuned, with the name that the window shows."""
+    """A pair on this disk whose drafter can be tuned, with the name shown."""
 
     name: str
     target: Path
@@ -73,7 +73,7 @@ class TuningSurvey:
 
 
 def loaded_pair(loader: PairLoader) -> TuningPair | None:
-    """Return the loaded pair, or None if it has no drafter on this disk or is the demo pair."""
+    """Return the loaded pair, or None if its drafter can't be tuned."""
     pair, info, here = loader.pair, loader.info, loader.loaded_from
     if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
         return None
@@ -101,7 +101,7 @@ def _has_demo_drafter(loader: PairLoader) -> bool:
 
 
 def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
-    """Read what is known about tuning a pair. Takes a moment, so call it in the background.
+    """Read what is known about tuning a pair, which takes a moment.
 
     Args:
         pair: the pair.
@@ -142,7 +142,7 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
 
 
 def _prompts(chats: Path | None, run: UnfinishedRun | None) -> tuple[Prompts, str]:
-    """Return the prompts that a run would use, or continue with, and why there are none."""
+    """Return the prompts that a run would use, and why there are none."""
     if chats is None or not chats.exists():
         return [], tr("Chats aren't saved, so tuning has no messages to use.") if chats is None else ""
     try:

@@ -143,7 +143,7 @@ def _with_texts(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def ratio_of_shown(fast: float, slow: float) -> float:
-    """Return the ratio of two positive speeds as they are shown, unless one is shown as zero."""
+    """Return the ratio of two speeds as shown, unless one is shown as zero."""
     shown = rounded_rate(fast), rounded_rate(slow)
     return shown[0] / shown[1] if all(shown) else fast / slow
 

@@ -19,7 +19,7 @@ _HEADER = {"format": "slipstream-drafters", "version": 1}
 
 @dataclass(frozen=True)
 class DrafterRow:
-    """The figures of one drafter, of lookup, or of plain decoding; see `DrafterResult`.
+    """The figures of a drafter, lookup, or plain decoding; see `DrafterResult`.
 
     Attributes:
         replies: number of prompts.
@@ -96,7 +96,7 @@ class DraftersRecord:
     def of(
         cls, outcome: DraftersCompared, pair: PairInfo, prompts: Sequence[str], requests: Sequence[GenerationRequest], repeats: int
     ) -> "DraftersRecord":
-        """Record the outcome of comparing drafters on `requests`. The replies are those that differ most, or the last ones."""
+        """Record a comparison of drafters, with the replies that differ most."""
         results = outcome.results
         different = sorted((one for one in results if one.different_in is not None), key=lambda one: one.verdict == "tie")
         drafted = [one for one in results[1:] if one.replies]
@@ -164,7 +164,7 @@ class DraftersRecord:
 
 
 def read_comparison(data: object) -> ComparisonRecord | DraftersRecord | None:
-    """Return a stored comparison of either kind, or None if this version can't read it."""
+    """Return a stored comparison, or None if this version can't read it."""
     return ComparisonRecord.from_json(data) or DraftersRecord.from_json(data)
 
 

@@ -1,4 +1,4 @@
-"""Recognition of chats in a file that are in the library already, and of messages that they lack.
+"""Recognition of imported chats and messages that the library has already.
 
 A chat is known if the library has its id, or a chat that began at the same time with the same message: older versions gave
 new ids to imported chats. Messages are compared one by one, so a chat that the user has continued is still known, and a file that
@@ -120,7 +120,7 @@ def add_missing(stored: Chat, other: Chat) -> list[Node]:
 
 
 def _twins(stored: Iterable[MessageOutline], others: Iterable[MessageOutline]) -> dict[MessageOutline, MessageOutline]:
-    """Return the stored versions of a message by the file's: those with the same id, then those with the same content."""
+    """Return the stored versions of a message by the file's, same ids first."""
     free = {one.id: one for one in stored}
     pairs: dict[MessageOutline, MessageOutline] = {}
     for one in others:
@@ -136,7 +136,7 @@ def _twins(stored: Iterable[MessageOutline], others: Iterable[MessageOutline]) -
 
 
 def _is_continued(one: MessageOutline, stored: MessageOutline) -> bool:
-    """Whether a stored message equals the file's, or is a reply that was continued since."""
+    """Whether a stored message equals the file's, or continues it."""
     if (one.role, stored.role) != ("assistant", "assistant"):
         return one.content == stored.content
     return all(mine.startswith(theirs) for mine, theirs in zip(stored.texts, one.texts, strict=True))
@@ -154,7 +154,7 @@ class KnownChats:
                 self._by_start.setdefault(_start(role, text), []).append(chat_id)
 
     def find(self, chat: Chat, dated: bool = True) -> tuple[str, Overlap] | None:
-        """Return the id of the stored chat that equals a file's chat the most, and what both have in common.
+        """Return the id of the stored chat that is most like a file's, and how.
 
         Args:
             chat: a chat of the file.

@@ -64,7 +64,7 @@ class Suppliers:
                 self._ends.append(len(self) + size)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int, Supplier]]:
-        """Yield each run as (first character, end, supplier), clipped to `start` and `end`."""
+        """Yield the runs (first character, end, supplier) from `start` to `end`."""
         for index in range(bisect_right(self._ends, start), len(self._ends)):
             first = max(start, self._ends[index - 1] if index else 0)
             if first >= end:
@@ -252,7 +252,7 @@ class Reply:
 
     @property
     def shown_steps(self) -> list[ReplyStep]:
-        """The steps as they are shown: each call that can't be parsed is a step of its own.
+        """The steps as shown: an unreadable call is a step of its own.
 
         While the reply runs, only the last one grows, and others are added.
         """

@@ -40,7 +40,7 @@ _TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", 
 
 @dataclass
 class ImportedChat:
-    """A chat, the id of its folder or "", whether it is pinned, and whether the file says when it was created."""
+    """A chat, its folder's id or "", whether it is pinned, and if it has a date."""
 
     chat: Chat
     folder: str = ""

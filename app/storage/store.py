@@ -160,7 +160,7 @@ class Store:
         return self._db.execute("SELECT chat, role, text FROM message WHERE parent IS NULL ORDER BY number").fetchall()
 
     def message_texts(self, chat_id: str) -> Iterator[tuple[str, str | None, str, str, str, str, str]]:
-        """Yield id, parent, role, text, thinking, calls, and details of a chat's messages, parents first."""
+        """Yield the fields of a chat's messages that hold text, parents first."""
         yield from self._db.execute(
             "SELECT id, parent, role, text, thinking, calls, details FROM message WHERE chat = ? ORDER BY number", (chat_id,)
         )

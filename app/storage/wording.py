@@ -53,7 +53,7 @@ def plain_rate(tok_s: float) -> str:
 
 
 def rounded_rate(tok_s: float) -> float:
-    """Return a decode speed as it is shown. Shown ratios are computed from it, so that readers get the same ratio."""
+    """Return a decode speed as shown. Shown ratios are computed from it."""
     return round(tok_s, _rate_digits(tok_s))
 
 
@@ -95,7 +95,7 @@ def size(count: float) -> str:
 
 
 def chip(reply: Reply, short: bool = False) -> str:
-    """Describe how a reply was decoded, such as "DFlash · 10.2 tokens/round · 62% accepted".
+    """Describe how a reply was decoded: "DFlash · 10.2 tokens/round".
 
     The text for an imported reply names its model. Unless `short`, the text for a plain reply includes the reason.
     """

@@ -37,7 +37,7 @@ class JsonProcess(QObject):
         return self._process is not None
 
     def start(self, log_file: str = "") -> None:
-        """Start the process, whose errors go to `log_file`. If that isn't possible, `ended` may be emitted immediately."""
+        """Start the process, with errors to `log_file`. It may end immediately."""
         process = self._process = QProcess(self)
         self._incomplete = b""
         process.setStandardErrorFile(log_file or QProcess.nullDevice())

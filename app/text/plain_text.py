@@ -30,7 +30,7 @@ _REFUSAL = re.compile(
 
 
 def short_title(text: str) -> str:
-    """Return the title in a model's output: words of its first line, without quotes. A refusal is none."""
+    """Return the title in a model's output, or "" if it is a refusal."""
     line = next((line for line in (" ".join(line.split()) for line in clean(text).splitlines()) if line), "")
     line = line.removeprefix("Title:").strip(_AROUND_TITLE)
     if _REFUSAL.match(line):

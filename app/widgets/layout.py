@@ -216,7 +216,7 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str
 
 
 def fit_content(dialog: QDialog, width: int = 0) -> None:
-    """Size a dialog of at least `width` pixels so that its content needs no scrolling, if the screen has room."""
+    """Size a dialog of at least `width` pixels so that it needs no scrolling."""
     for area in dialog.findChildren(ScrollingPage):
         area.ensurePolished()
         if (layout := area.page.layout()) is not None:

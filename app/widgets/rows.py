@@ -136,7 +136,7 @@ class RowDelegate(QStyledItemDelegate):
 
 
 def is_hovered(view: QAbstractItemView, area: QRectF, state: QStyle.StateFlag) -> bool:
-    """Return whether the pointer is on a row. Qt keeps a row's hovered state when the row moves away from a resting pointer."""
+    """Return whether the pointer is on a row, even if the row has moved."""
     return bool(state & QStyle.StateFlag.State_MouseOver) and area.contains(view.viewport().mapFromGlobal(QCursor.pos()).toPointF())
 
 

@@ -6,7 +6,7 @@ from shiboken6 import isValid
 
 
 class FocusKeeper(QObject):
-    """An object that moves the focus to the composer when the focused part of the chat is hidden, disabled, or deleted.
+    """Moves the focus to the composer when the focused part disappears.
 
     Qt would move it to the next widget, such as the search field of the sidebar.
 
@@ -25,7 +25,7 @@ class FocusKeeper(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Choose the composer if the widget that had the focus disappeared while the window was inactive."""
+        """Choose the composer if the focus vanished while the window was inactive."""
         if watched is self._window and event.type() == QEvent.Type.WindowActivate:
             focus = self._window.focusWidget()
             if focus is None or _is_gone(focus):

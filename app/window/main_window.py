@@ -173,7 +173,7 @@ class MainWindow(QMainWindow):
             signal.connect(self.menus.refresh)
 
     def _selection(self) -> tuple[str, str, list[str]]:
-        """Return the row and the chats that are selected in the list while it has the focus."""
+        """Return the row and the chats selected in the list while it has the focus."""
         listed = self.sidebar.list
         return (*listed.current, listed.selected) if self.focusWidget() is listed else ("", "", [])
 

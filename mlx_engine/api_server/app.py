@@ -159,7 +159,7 @@ class Api:
         return EventStream(await until_gone(request.receive, anext(events)), events)
 
     def _submit_for(self, http: Request) -> Submit:
-        """Return the way of an HTTP request to the engine: calls are restored and kept, and replies are counted."""
+        """Return how a request reaches the engine: with its calls, and counted."""
         meter: RequestMeter = http.state.meter
 
         def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:

@@ -16,7 +16,7 @@ _MOST = 4096  # calls
 
 
 class CallCache:
-    """The latest calls, restored in requests unless the client has changed their meaning."""
+    """The latest calls, restored in requests unless the client changed them."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, ToolCall] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Requests and replies in an API's dialect, and their delivery as JSON or as server-sent events."""
+"""Requests and replies in an API's dialect, as JSON or as events."""
 
 import asyncio
 import json
@@ -92,7 +92,7 @@ class Exchange(Protocol):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an endpoint reads requests for replies, and how it writes replies and errors.
+    """How an endpoint reads requests, and writes replies and errors.
 
     Attributes:
         path: path of the endpoint. Errors at all paths that begin with it have the dialect's form.
@@ -204,7 +204,7 @@ async def whole(models: Models, submit: Submit, exchange: Exchange) -> Chunk:
 
 
 async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
-    """Yield the replies to a request as server-sent events, one after the other, once its model is loaded.
+    """Yield the replies to a request as server-sent events.
 
     The first text, which may be empty, comes when the engine has accepted the first request, or after `QUIET_S`.
 
@@ -260,7 +260,7 @@ def _event(chunk: str | Chunk) -> str:
 
 
 class EventStream(StreamingResponse):
-    """A response with server-sent events, which ends them if the client closes the connection."""
+    """A response of server-sent events, which ends with the connection."""
 
     media_type = "text/event-stream"
 

@@ -115,6 +115,6 @@ def _name_of(host: str) -> str:
 
 
 def _comes_from_a_page(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Return whether a browser sent a request for another site's page without naming the page."""
+    """Return whether a browser hides which page sent a cross-site request."""
     given = dict(headers)
     return b"origin" not in given and given.get(b"sec-fetch-site") in (b"cross-site", b"same-site")

@@ -170,7 +170,7 @@ class Listener:
 
 
 class _Reporter:
-    """An exception handler of event loops that says in one line that no connection can be accepted.
+    """Says in one line that no connection can be accepted.
 
     asyncio calls it for each attempt, and tries again after a second.
     """

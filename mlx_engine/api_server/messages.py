@@ -221,7 +221,7 @@ def _call_block(call: ToolCall) -> Chunk:
 
 
 def _arguments(call: ToolCall) -> str:
-    """Return a JSON object with a call's arguments, which a remote server may have written in another form."""
+    """Return a call's arguments as a JSON object, however a server wrote them."""
     with suppress(ValueError, RecursionError):
         if isinstance(json.loads(call.arguments), dict):
             return call.arguments

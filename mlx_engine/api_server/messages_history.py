@@ -159,7 +159,7 @@ class AnthropicMessage(BaseModel):
 def functions(
     tools: Sequence[AnthropicTool], messages: Iterable[AnthropicMessage]
 ) -> tuple[list[dict[str, Any]], dict[str, AnthropicTool]]:
-    """Return the tools that the model may call, in OpenAI's format, and the deferred ones, which it sees once a result names them.
+    """Return the tools in OpenAI's format, and those deferred to a result.
 
     Deferred tools are defined in the messages that refer to them, so that the beginning of the prompt stays the same.
     """

@@ -41,7 +41,7 @@ def repeated(request: GenerationRequest, count: int) -> list[GenerationRequest]:
 
 
 def ending(reason: StopReason, stop_string: str) -> Chunk:
-    """Return the fields of a choice that say how the reply ended: OpenAI's one, and vLLM's for a stop sequence."""
+    """Return a choice's fields that say how the reply ended."""
     finished = reason if reason in ("length", "tool_calls") else "stop"
     return {"finish_reason": finished, **({"stop_reason": stop_string} if stop_string else {})}
 

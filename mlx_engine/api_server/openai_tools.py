@@ -106,7 +106,7 @@ class OfferedTools:
         raise ApiError(400, message, "tool_choice", "invalid_value")
 
     def _limited(self, value: dict[str, Any], kinds: Collection[str]) -> str:
-        """Return the engine's tool choice, if the choice lists the tools that may be called."""
+        """Return the engine's tool choice of a list of allowed tools."""
         given = value["allowed_tools"] if isinstance(value.get("allowed_tools"), dict) else value
         mode, listed, names = given.get("mode"), given.get("tools"), set[str]()
         if mode not in ("auto", "required") or not isinstance(listed, list):
@@ -132,7 +132,7 @@ class OfferedTools:
         return {full for full, tool in self._tools.items() if tool.namespace and tool.namespace == given.get("name")}
 
     def limiting(self, deliver: Deliver) -> Deliver:
-        """Return a `deliver` for replies that call only the allowed tools. Other calls in a reply become text."""
+        """Return a `deliver` that turns calls of other tools into text."""
         allowed, called = self.allowed, False
 
         def limited(event: Event | None) -> None:

@@ -63,7 +63,7 @@ class Models:
 
     @property
     def pair(self) -> PairInfo | None:
-        """The pair that the engine has loaded, or None while it has none. Can be set from any thread.
+        """The loaded pair, or None. Can be set from any thread.
 
         Without a pair, all runs are canceled, and those still to come: they were checked for the previous pair, and loading
         would wait for them.

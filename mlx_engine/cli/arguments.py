@@ -324,7 +324,7 @@ def check_server(parser: argparse.ArgumentParser, given: argparse.Namespace) -> 
 
 
 def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Exit with a usage error unless there is exactly one prompt, or several to compare drafters on."""
+    """Exit unless there is exactly one prompt, or several for drafters."""
     several = getattr(given, "prompts", None) or getattr(given, "chats", False)
     if several and not given.drafters:
         parser.error("--prompts and --chats need --drafters.")

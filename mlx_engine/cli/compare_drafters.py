@@ -55,7 +55,7 @@ def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
 
 
 def chosen(names: str, installed: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the drafters that the option `--drafters` names: “all”, or repos, folder names, or kinds, separated by commas.
+    """Return the drafters that the option `--drafters` names.
 
     Raises:
         UserError: a name fits none of the installed drafters, or there are none.
@@ -134,7 +134,7 @@ def table(result: DraftersCompared) -> list[str]:
 
 
 def _text(one: DrafterResult, answered: list[int]) -> str:
-    """Return a comparison with plain text, where `answered` has the numbers of the prompts."""
+    """Return a comparison as text, by the numbers of the prompts in `answered`."""
     if one.proposer == "plain" or not one.replies:
         return "–"
     several = f"identical {one.identical} of {len(one.replies)}" if len(one.replies) > 1 else ""

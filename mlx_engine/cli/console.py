@@ -52,7 +52,7 @@ def shows_progress() -> bool:
 
 
 class ProgressLine:
-    """Progress of long work: on a terminal a line that is replaced, elsewhere lines at intervals.
+    """Progress of long work: one line on a terminal, else lines at intervals.
 
     Args:
         quiet: whether to leave a terminal alone, too.
@@ -63,7 +63,7 @@ class ProgressLine:
         self._clock, self._last = clock, clock()
 
     def show(self, text: str) -> None:
-        """Show the current state. Without a terminal, only if nothing has been shown for a while."""
+        """Show the state. Without a terminal, only once in a while."""
         if self.is_live or self._clock() - self._last >= LINE_EVERY:
             self.say(text)
 
@@ -82,7 +82,7 @@ def print_json(value: Any) -> None:
 
 
 def write(text: str, dim: bool = False, raw: bool = False) -> None:
-    """Write part of a reply, with control characters made visible: a pipe may end at a terminal.
+    """Write part of a reply, with control characters made visible.
 
     Args:
         raw: whether a pipe gets the text as it is.

@@ -136,7 +136,7 @@ class TerminalTools:
         return {f"{tool.server}/{tool.name}", *([tool.name] if len(self._configs) == 1 else [])}
 
     def _allow(self, tools: Mapping[str, Tool]) -> list[Tool]:
-        """Return the tools that `--allow` allows: those that haven't changed since they were first listed."""
+        """Return the tools of `--allow` that haven't changed since first listed."""
         named = [tool for tool in tools.values() if self._names(tool) & set(self._allowed)]
         first = self._allowed_tools
         return [tool for tool in named if first.setdefault((tool.server, tool.name), tool.fingerprint) == tool.fingerprint]

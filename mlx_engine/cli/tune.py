@@ -1,4 +1,4 @@
-"""`slipstream tune`: tune a drafter to its target and your prompts, or train a new one."""
+"""`slipstream tune`: tune a drafter, or train a new one."""
 
 import argparse
 import json
@@ -61,7 +61,7 @@ def request(given: argparse.Namespace, prompts: Prompts, general: Prompts) -> Tu
 
 
 def table(found: Tuned, count: int) -> list[str]:
-    """Return the share of `count` prompts that was used, tokens per round before and after, and where the result is."""
+    """Return the table of a result: prompts used, tokens per round, and where."""
     lines = [f"{found.replies:,} of {count:,} prompts used", "", f"{'tokens per round':18}{'before':>8}{'after':>8}"]
     rows = [("your prompts", found.before, found.after), ("general prompts", found.general_before, found.general_after)]
     lines += [f"{name:18}{before:>8.2f}{after:>8.2f}{after / before - 1:>+8.1%}" for name, before, after in rows if before]
@@ -102,7 +102,7 @@ def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
 
 
 def saved_prompts(file: Path | None = None) -> Prompts:
-    """Return the user's messages in all saved chats, each with the messages before it, oldest first.
+    """Return the user's messages in all saved chats, oldest first.
 
     Only the shown versions of messages count. Chats whose prompts are kept off the disk, and messages after calls of tools or
     empty replies, are left out.
@@ -148,7 +148,7 @@ def saved_prompts(file: Path | None = None) -> Prompts:
 
 
 def chosen_prompts(run: UnfinishedRun | None, saved: Prompts) -> Prompts:
-    """Return the prompts of the unfinished run that are still saved, or else the latest saved ones."""
+    """Return the saved prompts of the unfinished run, or else the latest ones."""
     saved = list(dict.fromkeys(saved))
     still = set(saved)
     kept = [prompt for prompt in run.prompts if prompt in still] if run else []

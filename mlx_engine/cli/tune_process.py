@@ -1,4 +1,4 @@
-"""Tuning as a process of its own that the window starts, so that replies never wait for it.
+"""Tuning in a process of its own, so that replies never wait for it.
 
 It reads one JSON line from standard input: {"target": …, "drafter": …, "prompts": …, "log": a file name}. A prompt is a list of
 [role, content]. It writes JSON lines to standard output, where "event" is progress, result, failed, or paused. When standard input
@@ -45,7 +45,7 @@ class PausableHost:
         self.paused = False
 
     def pause(self) -> None:
-        """End the request in progress, and all later ones. Can be called from any thread, and by a signal's handler."""
+        """End all requests. Can be called from any thread and signal handler."""
         self.paused = True  # first, so that `events` sees it even before the run exists
         if self._run is not None:
             self._run.cancel()

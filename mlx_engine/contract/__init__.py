@@ -1,1 +1,1 @@
-"""What crosses between front ends and engines, as plain values, and how files and secrets are written."""
+"""What crosses between front ends and engines, and files and secrets."""

@@ -37,7 +37,7 @@ class Run:
 
 
 class EngineClient(Protocol):
-    """What front ends submit requests to: an engine here or elsewhere, or the switch between them."""
+    """What takes requests: an engine here or elsewhere, or the switch."""
 
     def submit(self, request: Request, deliver: Deliver) -> Run:
         """Queue a request.

@@ -7,7 +7,7 @@ from mlx_engine.contract.events import Stats
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts and times of replies, which can be added. Attributes are those of `Stats`."""
+    """Counts and times of replies, which can be added; see `Stats`."""
 
     prompt_tokens: int = 0
     reused_tokens: int = 0

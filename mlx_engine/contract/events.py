@@ -289,7 +289,7 @@ class Stats:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean tokens of the reply per round, without the first token and those of plain steps."""
+        """Mean tokens per round, without the first token and plain steps."""
         # drafts past the end of the reply can be accepted, and servers don't report plain steps
         tokens = min(self.tokens - 1 - self.plain_steps, self.accepted + self.rounds)
         return max(tokens, 0) / self.rounds if self.rounds else None
@@ -307,12 +307,12 @@ class Stats:
 
 
 def acceptance(accepted: int, drafted: int) -> float | None:
-    """Return accepted / drafted tokens, 0 to 1; None if nothing was drafted or a server reports only one of them."""
+    """Return accepted / drafted tokens, 0 to 1, or None if unknown."""
     return accepted / drafted if 0 < drafted >= accepted else None
 
 
 def tokens_per_round(replies: Sequence[Stats]) -> float | None:
-    """Return the mean tokens per round over several replies; see `Stats.tokens_per_round`."""
+    """Return the mean over several replies; see `Stats.tokens_per_round`."""
     rounds = sum(each.rounds for each in replies)
     return sum((each.tokens_per_round or 0.0) * each.rounds for each in replies) / rounds if rounds else None
 
@@ -388,7 +388,7 @@ Proposer = Literal["plain", "lookup", "drafter"]
 
 @dataclass(frozen=True)
 class DrafterRun:
-    """The start of run `index` (0-based) of `total` in a comparison of drafters. Drafters that can't be loaded have no runs."""
+    """The start of run `index` (0-based) of `total`, of a drafter that loads."""
 
     proposer: Proposer
     kind: str  # the drafter's
@@ -438,7 +438,7 @@ class DrafterResult:
 
 @dataclass(frozen=True)
 class DraftersCompared:
-    """The results of a comparison of drafters: plain decoding, lookup, and the drafters in the request's order.
+    """The results of a comparison of drafters, in the request's order.
 
     Attributes:
         left_out: index of each prompt that couldn't be answered, and why.

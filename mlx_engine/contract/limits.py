@@ -59,7 +59,7 @@ def rolling_window(
 def shorten_results(
     messages: tuple[Message, ...], limit: int, max_tokens: int, count: Callable[[Sequence[Message]], int]
 ) -> tuple[tuple[Message, ...], int]:
-    """Cut off long results of tools if the messages leave too little space for the reply.
+    """Cut off long results of tools if the reply has too little space.
 
     All results are cut to the same length, so that a new one gets as much space as older ones.
 
@@ -79,13 +79,13 @@ def shorten_results(
 
 
 def result_lengths(messages: Sequence[Message]) -> list[int]:
-    """Return the lengths to which results of tools can be cut, in ascending order; [] if all results are short."""
+    """Return the lengths to which tools' results can be cut, ascending."""
     longest = max((len(message.content) for message in messages if message.role == "tool"), default=0)
     return [length for length in _RESULT_LENGTHS if length < longest]
 
 
 def cut_results(messages: Sequence[Message], length: int) -> tuple[Message, ...]:
-    """Return the messages with results of tools of at most `length` characters and a note."""
+    """Return the messages with tools' results cut to `length` characters."""
     return tuple(
         replace(message, content=message.content[:length] + _CUT_OFF)
         if message.role == "tool" and len(message.content) > length

@@ -1,4 +1,4 @@
-"""Events about this machine: its limits, costs of passes, and trials of Metal kernels."""
+"""Events about this machine: limits, costs of passes, trials of kernels."""
 
 from dataclasses import dataclass
 from typing import Literal

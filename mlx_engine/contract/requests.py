@@ -179,7 +179,7 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CompareDrafters:
-    """A comparison of replies: plain, with lookup only, and with each drafter of a target.
+    """A comparison of replies: plain, with lookup, and with each drafter.
 
     The drafters are loaded one after the other, and the last one stays loaded.
 
@@ -260,7 +260,7 @@ class RemoteConnection:
 
 @dataclass(frozen=True)
 class Connect:
-    """A request to use a server in place of the loaded pair. It is answered like `LoadPair`."""
+    """A request to use a server in place of the pair; see `LoadPair`."""
 
     connection: RemoteConnection
 
@@ -289,7 +289,7 @@ class ForgetPrompts:
 
 @dataclass(frozen=True)
 class KeepPrompts:
-    """A request to delete saved prompts that none of these chats used, except those that belong to no chat.
+    """A request to delete the saved prompts of all chats but these.
 
     It completes deletions that failed, or that the end of the program prevented.
     """

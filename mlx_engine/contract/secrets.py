@@ -73,7 +73,7 @@ def store(service: str, value: str) -> str:
 
 
 def reveal(service: str, value: str) -> str | None:
-    """Return the secret that a reference stands for, or None if it is missing. Other values are returned as they are."""
+    """Return the secret behind a reference, None if missing, or the value."""
     return saved(service, value) if is_reference(value) else value
 
 
@@ -84,5 +84,5 @@ def forget(service: str, references: Iterable[str]) -> None:
 
 
 def all_saved(names: Set[str]) -> bool:
-    """Return whether the keychain has all secrets with these names, rather than only this process."""
+    """Return whether the keychain, not only this process, has all secrets."""
     return names.isdisjoint(name for _, name in _unsaved)

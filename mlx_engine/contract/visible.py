@@ -20,5 +20,5 @@ def visible(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Replace only the control characters, which terminals execute, with visible symbols."""
+    """Replace control characters, which terminals execute, with symbols."""
     return text.translate(_CONTROLS)

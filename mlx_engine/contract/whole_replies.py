@@ -19,7 +19,7 @@ def fold(events: Iterable[Event]) -> CompletedReply:
 
 
 def order_of_modes(repeats: int) -> list[Mode]:
-    """Return the modes of a comparison's runs. Which one is first alternates, so that a warm machine helps neither."""
+    """Return the modes of a comparison's runs, with the first one alternating."""
     order: list[Mode] = []
     for repeat in range(max(repeats, 1)):
         order += ["plain", "dflash"] if repeat % 2 == 0 else ["dflash", "plain"]
@@ -27,14 +27,14 @@ def order_of_modes(repeats: int) -> list[Mode]:
 
 
 def speed_ratio(plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]) -> float | None:
-    """Return the median of DFlash's decode rate / the plain rate, or None if none was measured."""
+    """Return the median DFlash rate / plain rate, or None if unmeasured."""
     rates = [(one.stats.decode_tok_s, other.stats.decode_tok_s) for one, other in zip(plain, dflash, strict=True)]
     ratios = [other / one for one, other in rates if one and other]
     return median(ratios) if ratios else None
 
 
 def first_difference(a: Sequence[object], b: Sequence[object]) -> int | None:
-    """Return the index of the first token or character that differs, or None if all are equal."""
+    """Return the index of the first token or character that differs, or None."""
     if a == b:
         return None
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -62,7 +62,7 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """A mixture of acceptance estimates for one reply, weighted by their recent accuracy.
+    """A mixture of estimates for a reply, weighted by recent accuracy.
 
     Some estimates learn: from all replies, and from the latest rounds of this one. Others are fixed: the text may have become
     hopeless or unknown, or it may be like the latest reply. A fixed estimate takes over after one or two rounds that only it

@@ -1,4 +1,4 @@
-"""Why almost no drafts of a reply were accepted, which slows a reply down but never changes it."""
+"""Why almost no drafts were accepted, which only slows a reply down."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ _HOT = 1.5  # temperature from which even good drafts are rarely chosen
 def likely_cause(
     steps: Iterable[Step], config: DrafterConfig, drafter_weights: str, context: int, temperature: float
 ) -> EngineText | None:
-    """Return the likely cause of an acceptance near zero, or None if it is higher or unknown.
+    """Return the likely cause of an acceptance near zero, or None.
 
     Args:
         steps: the reply's steps. Lookup rounds don't count.

@@ -20,7 +20,7 @@ def prefill(
     context: DraftContext | None,
     stops: Collection[int] = (),
 ) -> Iterator[int]:
-    """Fill the caches with a prompt but for its last token, and yield the count of cached tokens after each chunk.
+    """Cache a prompt but for its last token. Yield the count after each chunk.
 
     Cached tokens are skipped. A chunk ends at every multiple of `CHUNK` and at each of `stops`. As in mlx-lm, the last token has a
     pass of its own, the first of decoding, which keeps plain decoding bit-identical to mlx-lm. Features are freed with their chunk,

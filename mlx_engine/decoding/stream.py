@@ -1,4 +1,4 @@
-"""One reply on the device: which rows its next pass has, and which tokens the pass adds.
+"""One reply on the device: the rows of its passes, and the tokens they add.
 
 Every pass of the target is made between `Stream.propose` and `Stream.accept` by the caller, `decode` for a single reply. A pass of
 one row is a plain step. A round has more: the anchor, then drafts of a drafter or of lookup.
@@ -78,7 +78,7 @@ class Rows:
 
     @property
     def can_wait(self) -> bool:
-        """Whether the result can stay unread while the next rows are proposed or earlier text is delivered."""
+        """Whether the result can stay unread while the next rows are proposed."""
         return self.drafts is None or self.span is not None
 
 
@@ -155,7 +155,7 @@ class Stream:
         return self._proposed is not None or self.has_unread
 
     def propose(self, budget: int = MAX_BLOCK_ROWS) -> Rows | None:
-        """Return the rows of the next pass, of which the device may already compute the drafts.
+        """Return the rows of the next pass. The device may still compute drafts.
 
         Args:
             budget: most rows.
@@ -169,7 +169,9 @@ class Stream:
         return self._proposed
 
     def accept(self, logits: mx.array, features: mx.array | None = None) -> None:
-        """Choose tokens, compare them with the drafts, and inject the rows. The device starts; `read` waits for it.
+        """Choose tokens, compare drafts, and inject the rows. `read` waits for it.
+
+        The device starts immediately.
 
         Args:
             logits: of the proposed rows, [R, V].
@@ -243,7 +245,10 @@ class Stream:
         )
 
     def close(self) -> None:
-        """Move caches and context to the end of the last read pass and of queued plain steps, and discard queued rounds."""
+        """End caches and context after read passes and plain steps, not rounds.
+
+        They end after the last read pass and the queued plain steps. Queued rounds are discarded.
+        """
         if self.queue_ahead and self.context is not None:
             self.caches.finish()
             if self.context.span is not None:
@@ -310,7 +315,10 @@ class Stream:
         )
 
     def _queued(self, choice: WidthChoice, rows: int, anchor: mx.array, at: DevicePosition, ahead: bool) -> Rows:
-        """Return the rows of a round at a position that only the device may know. Only one round can be unread before it."""
+        """Return the rows of a round after at most one unread round.
+
+        Only the device may know their position.
+        """
         assert self.drafter is not None and self.context is not None
         span = at.span(rows)
         self.context.place(span)
@@ -342,14 +350,14 @@ class Stream:
 
 
 def queued_rounds(target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser, width: int) -> Stream:
-    """Return a stream of queued rounds of one width after caches and context of the same length, to time or warm up rounds."""
+    """Return a stream of queued rounds of one width, to time or warm them up."""
     parts = (caches, target.vocabulary, chooser, Penalties(chooser.sampling, ()), FixedWidth(width))
     unlimited = 1 << 30
     return Stream(*parts, 0, unlimited, drafter=drafter, context=context, queue_ahead=True, opens=False)
 
 
 def run_pass(stream: Stream, target: Target) -> bool:
-    """Make a stream's next pass, and return whether that was possible before an earlier pass is read."""
+    """Make a stream's next pass, unless an earlier one must be read first."""
     rows = stream.propose()
     if rows is None:
         return False

@@ -18,7 +18,7 @@ class Turns:
 
 
 class ReplyClock:
-    """A clock that counts seconds since a reply was requested, except for waiting time.
+    """Seconds since a reply was requested, without waiting time.
 
     Args:
         turns: the replies in progress.

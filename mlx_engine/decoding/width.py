@@ -73,7 +73,7 @@ class PassOutcome:
 
 
 class FixedWidth:
-    """Controller that always chooses the same width; width 1 is plain decoding, for a reason."""
+    """A controller with one width; width 1 is plain decoding, for a reason."""
 
     def __init__(self, width: int, why: EngineText | None = WIDTH_1_REQUESTED) -> None:
         self._choice = WidthChoice(PLAIN_STEP, why) if width == 1 else WidthChoice(PassKind("drafter", width))

@@ -80,7 +80,7 @@ class Drafter(Protocol):
         ...
 
     def inject(self, context: DraftContext, features: mx.array, tokens: mx.array) -> None:
-        """Append the features [S, taps * H] and tokens [S] of the next S positions to the context."""
+        """Append the features [S, taps * H] and tokens [S] of S positions."""
         ...
 
     def propose(
@@ -106,7 +106,7 @@ class Drafter(Protocol):
 
 
 class Backlog:
-    """Features and tokens of plain steps, injected into the drafter's context in batches.
+    """Features and tokens of plain steps, to be injected in batches.
 
     Args:
         drafter: injects the features.

@@ -78,7 +78,7 @@ def to_iter(client: EngineClient, request: Request, started: Callable[[Run], Non
 
 
 async def to_async(submit: Callable[[R, Deliver], Run], request: R, quiet_s: float | None = None) -> AsyncGenerator[list[Event]]:
-    """Submit a request and yield its events in batches. Closing the generator cancels the run.
+    """Submit a request and yield its events in batches, until closed.
 
     A batch is empty if `quiet_s` seconds passed without an event.
     """

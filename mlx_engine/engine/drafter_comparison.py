@@ -1,4 +1,4 @@
-"""Comparison of a target's drafters with each other, with lookup, and with plain decoding."""
+"""Comparison of a target's drafters, lookup, and plain decoding."""
 
 import secrets
 import threading
@@ -51,7 +51,7 @@ class Loader(Protocol):
 
 
 def compare_drafters(engine: Loader, request: CompareDrafters, cancel: threading.Event) -> Iterator[Event]:
-    """Generate replies with each drafter in turn, with the same seeds, and compare them with plain ones.
+    """Generate replies with each drafter, and compare them with plain ones.
 
     The loaded drafter comes first. Speeds are saved, so that the fastest drafter can be loaded later. If there are several
     prompts, those that can't be answered plainly are left out.
@@ -116,7 +116,7 @@ class _Runs:
             yield from calibrate(self._engine.pair, self._cancel)
 
     def run(self, proposer: Proposer) -> Generator[Event, None, DrafterResult | None]:
-        """Generate the replies of one kind. Return None if canceled, or if plain decoding failed."""
+        """Generate the replies of one kind, or return None if that failed."""
         pair = self._engine.pair
         info = pair.info
         result = DrafterResult(proposer)
@@ -149,7 +149,7 @@ class _Runs:
     def _answer(
         self, proposer: Proposer, asked: GenerationRequest, folder: Path | None
     ) -> Generator[Event, None, list[CompletedReply] | Failed | None]:
-        """Generate the replies of one kind to a prompt. Return why that failed, or None if canceled."""
+        """Generate replies to a prompt. Return why not, or None if canceled."""
         asked = replace(asked, mode="plain" if proposer == "plain" else "dflash")
         if proposer == "lookup":
             asked = replace(asked, lookup_only=True, width=None)
@@ -198,7 +198,7 @@ class _Runs:
         return replace(differs, verdict=verdict)
 
     def _save_speeds(self, proposer: Proposer, replies: Sequence[Sequence[CompletedReply]]) -> None:
-        """Save the speeds of replies that are as the user's, with the width chosen and in the usual mode."""
+        """Save the speeds of replies in the usual mode, as the user's."""
         if proposer == "lookup" or any(one.exact or one.width for one in self._prompts):
             return
         assert self._engine.folders is not None

@@ -228,7 +228,7 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots, and end the process that renders chat templates."""
+        """Free the pair and its snapshots, and end the chat template's process."""
         self._free()
         renderer.stop()
 

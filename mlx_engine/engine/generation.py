@@ -163,7 +163,10 @@ class _Reply:
             yield from self._decode(stream)
 
     def keep(self) -> None:
-        """Keep the branch for later turns, if the request allows it. Caches and context must hold the same tokens."""
+        """Keep the branch for later turns, if the request allows it.
+
+        Caches and context must hold the same tokens.
+        """
         if self._prepared.request.reuse:
             self._snapshots.put(self.branch)
 

@@ -1,4 +1,4 @@
-"""Preparing a reply: every check of the request, its prompt, grammar, and limits. Nothing here runs on the device."""
+"""Checks, prompt, grammar, and limits of a reply, before any device work."""
 
 import threading
 from dataclasses import dataclass, replace

@@ -14,7 +14,7 @@ _LONGEST_OPENING = 100  # characters, including spaces
 
 @dataclass(frozen=True)
 class TextPart:
-    """Part of a reply's text: prose, or a block of calls with the whitespace before it.
+    """Part of a reply's text: prose, or calls with the space before them.
 
     Attributes:
         calls: the calls of a block, which replace its text; empty if they can't be parsed.

@@ -54,7 +54,7 @@ def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def with_json(header: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Any]]:
-    """Yield each header with the JSON value after it. Together they are all of the text."""
+    """Yield each header and its JSON value, which together are all of the text."""
     at, decoder = 0, json.JSONDecoder()
     while at < len(text):
         if not (found := header.match(text, at)):

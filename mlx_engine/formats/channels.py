@@ -38,7 +38,7 @@ class ChannelMarkers:
 
     @classmethod
     def of_pair(cls, tokenizer: TokenizerWrapper, opening: str, closing: str) -> "ChannelMarkers | None":
-        """Return the markers that open and close thinking, or None if a tokenizer doesn't have them."""
+        """Return the markers of thinking, or None if a tokenizer lacks them."""
         first, last = _marker(tokenizer, opening), _marker(tokenizer, closing)
         if not first or not last:
             return None

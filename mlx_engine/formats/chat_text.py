@@ -1,4 +1,4 @@
-"""Convert messages to text by the model's chat template, and remember what it rendered and what it rejects."""
+"""Text of messages by the chat template, and memory of texts and rejections."""
 
 import json
 import re
@@ -127,7 +127,10 @@ def _rendered(
 
 
 def _kind(chat: Sequence[Turn]) -> Kind:
-    """Return what a template may reject: successive turns, each by its role and the fields that aren't empty."""
+    """Return what a template may reject: successive turns, by role and fields.
+
+    A turn has its role and the names of the fields that aren't empty.
+    """
     turns = [("",), *((turn["role"], len(turn.get("tool_calls", ())) > 1, *filter(turn.get, turn)) for turn in chat)]
     return frozenset(pairwise(turns))
 

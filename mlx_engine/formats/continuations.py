@@ -47,7 +47,7 @@ class _Continuation:
 def continuations(
     tokenizer: TokenizerWrapper, request: GenerationRequest, text: str, with_lengths: bool, cancel: Event | None
 ) -> tuple[int, set[int]]:
-    """Compare the text of a prompt with its next turn and, if `with_lengths` is set, with other chats.
+    """Compare a prompt's text with its next turn, and perhaps with other chats.
 
     Returns:
         where the text begins that follows the last message: what ends a message, and the opening of the reply; and the lengths of
@@ -61,7 +61,7 @@ def continuations(
     reply, question = Message("assistant", marks[_REPLY]), Message("user", marks[_QUESTION])
 
     def rendered(*messages: Message, tools: Sequence[ToolSpec] = request.tools) -> _Continuation | None:
-        """Return a chat that ends with a question, or None if the template rejects the chat or drops the question."""
+        """Return a chat with a question at its end, or None if the template can't."""
         try:
             marked = chat_text(tokenizer, messages, request.thinking, request.effort, tools, cancel=cancel)
         except UserError:
@@ -98,7 +98,7 @@ def _called(said: str, result: str) -> tuple[Message, Message]:
 
 
 def _marked(request: GenerationRequest, head: int, marks: str) -> Sequence[Message]:
-    """Return the messages with marks before the words of the user, where templates keep them.
+    """Return the messages with marks before the user's words.
 
     Args:
         request: has the messages.

@@ -1,4 +1,4 @@
-"""Gemma 4: `call:NAME{key:<|"|>text<|"|>,other:[1,true]}`, which is JSON with other quotes, and none around keys."""
+"""Gemma 4: `call:NAME{key:<|"|>text<|"|>,other:[1,true]}`."""
 
 import json
 import re

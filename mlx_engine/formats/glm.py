@@ -1,4 +1,4 @@
-"""GLM and Laguna: NAME, and `<arg_key>NAME</arg_key><arg_value>VALUE</arg_value>` for each argument. Some replies have JSON."""
+"""GLM and Laguna: NAME, `<arg_key>NAME</arg_key><arg_value>VALUE</arg_value>`."""
 
 import json
 import re

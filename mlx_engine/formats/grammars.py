@@ -1,4 +1,4 @@
-"""The grammars that a request demands of its reply: a schema for the answer, and a tool choice."""
+"""Grammars of replies: a schema for the answer, and a tool choice."""
 
 from collections.abc import Callable, Sequence
 

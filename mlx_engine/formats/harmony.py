@@ -1,4 +1,4 @@
-"""Harmony (gpt-oss): a reply is a series of messages, `<|start|>`, header, `<|message|>`, text, `<|end|>`.
+"""Harmony (gpt-oss): `<|start|>`, header, `<|message|>`, text, `<|end|>`.
 
 The header names a channel (`<|channel|>analysis`). Text for a tool (`<|channel|>commentary to=functions.NAME`) is a call.
 """
@@ -50,7 +50,7 @@ class Harmony(ReplyFormat):
 
 
 def header_markers(tokenizer: TokenizerWrapper, thinking: str, answer: str) -> ChannelMarkers | None:
-    """Return the markers of messages with headers, or None if a tokenizer doesn't have them.
+    """Return the markers of messages, or None if a tokenizer lacks them.
 
     Args:
         tokenizer: the target's tokenizer.
@@ -75,7 +75,7 @@ def message_ends(tokenizer: TokenizerWrapper) -> set[int]:
 
 
 def _read_header(header: str) -> tuple[Section, str]:
-    """Return the section that follows a header, and the tool that the header addresses, or ""."""
+    """Return the section after a header, and the tool that it addresses, or ""."""
     found = re.search(r"to=([^\s<]+)", header)
     recipient = found[1] if found else "user"
     if recipient.startswith("functions.") or (

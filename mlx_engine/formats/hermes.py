@@ -1,4 +1,4 @@
-"""Hermes, Qwen3 and others: `<tool_call>{"name": NAME, "arguments": {...}}</tool_call>`."""
+"""Hermes and Qwen3: `<tool_call>{"name": NAME, "arguments": {...}}</tool_call>`."""
 
 import json
 from collections.abc import Sequence

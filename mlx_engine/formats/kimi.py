@@ -1,4 +1,4 @@
-"""Kimi K2: `<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{...}<|tool_call_end|>` in a section of calls."""
+"""Kimi K2: calls `functions.NAME:0`, each with JSON, in a section of calls."""
 
 import re
 from collections.abc import Sequence

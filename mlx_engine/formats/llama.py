@@ -1,4 +1,4 @@
-"""Llama: the reply is `{"name": NAME, "parameters": {...}}`, repeated after `; `, perhaps with `<|python_tag|>` before it."""
+"""Llama: the reply is `{"name": NAME, "parameters": {...}}`, repeated after `; `."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""MiniMax M2: `<invoke name="NAME">`, and `<parameter name="NAME">VALUE</parameter>` for each argument."""
+"""MiniMax M2: `<invoke name="NAME">`, `<parameter name="NAME">VALUE</parameter>`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Mistral: `[TOOL_CALLS]NAME[ARGS]{...}`, repeated, up to the end of the reply. Older ones: `[TOOL_CALLS][{"name": ...}, ...]`."""
+"""Mistral: `[TOOL_CALLS]NAME[ARGS]{...}`, or `[TOOL_CALLS][{"name": ...}, ...]`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Formats of calls without a module of their own, such as Python's syntax. mlx-lm parses them, and they have no grammar."""
+"""Other formats, such as Python's syntax: parsed by mlx-lm, without grammar."""
 
 from collections.abc import Sequence
 

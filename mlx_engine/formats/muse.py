@@ -1,4 +1,4 @@
-"""Muse: messages as in Harmony, with recipients (`to=self`), and `<atem:invoke name="NAME">` with parameters for calls."""
+"""Muse: messages as in Harmony, and calls as `<atem:invoke name="NAME">`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Qwen3-Coder, Qwen3.5 and others: `<function=NAME>`, and `<parameter=NAME>VALUE</parameter>` for each argument."""
+"""Qwen3-Coder and Qwen3.5: `<function=NAME>`, `<parameter=NAME>VALUE</parameter>`."""
 
 import re
 

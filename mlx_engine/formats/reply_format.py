@@ -1,4 +1,4 @@
-"""What a reply format is. Each format has a module of its own, and `format_registry.py` lists all formats."""
+"""What a reply format is. `format_registry.py` lists all formats."""
 
 import json
 import logging
@@ -48,7 +48,7 @@ class ReplyFormat:
         return False
 
     def markers(self, tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
-        """Return the channel markers of a tokenizer, or None if it doesn't have those of this format."""
+        """Return a tokenizer's markers, or None if it lacks those of this format."""
         return ChannelMarkers.of_pair(tokenizer, *self.thinking)
 
     def parse(self, block: str, tools: Sequence[ToolSpec], name: str) -> Sequence[ToolCall]:
@@ -115,7 +115,7 @@ class ReplyFormat:
         return f"(head {block})* TEXT?"
 
     def several(self, lark: Lark) -> str:
-        """Return an expression of one or more blocks of calls, or of one if only one call is allowed."""
+        """Return an expression of blocks of calls, of one if one call is allowed."""
         one = f"{lark.marker(self.start)} {self.block(lark)}"
         return f'{one} ("\\n"? {one})*' if lark.several else one
 

@@ -60,7 +60,7 @@ class _Piece:
     logprobs: list[PositionLogprobs] = field(default_factory=list)
 
     def commits(self) -> Iterator[Commit]:
-        """Yield the tokens and the text, if any. Text of calls that can't be parsed has its own commits."""
+        """Yield the tokens and the text, with unreadable calls apart."""
         tokens, sources, logprobs = tuple(self.tokens), tuple(self.sources), tuple(self.logprobs)
         groups = [(unreadable, list(text)) for unreadable, text in groupby(self.text, key=lambda each: each.unreadable)]
         for unreadable, text in groups or ([(False, [])] if tokens else []):

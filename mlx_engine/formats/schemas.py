@@ -1,4 +1,4 @@
-"""Preparation of JSON schemas for llguidance: what it would get wrong is refused, and annotations are removed."""
+"""Preparation of JSON schemas for llguidance."""
 
 import logging
 import re
@@ -86,7 +86,7 @@ def _relaxed(part: Any, root: Any) -> Any:
 
 
 def _distinct_lists(schema: dict, root: Any) -> list[list] | None:
-    """Return all lists that a set's schema allows, or None if they are too many or unknown."""
+    """Return all lists that a set's schema allows, or None if too many."""
     items = resolved(schema.get("items"), root) if isinstance(schema.get("items"), dict) and isinstance(root, dict) else {}
     choices = [items["const"]] if "const" in items else items.get("enum")
     if choices is None and items.get("type") == "boolean":
@@ -111,7 +111,7 @@ def _ignore(what: str) -> None:
 
 
 def check(schema: dict) -> None:
-    """Check that llguidance reads a schema's numbers exactly, and that the schema's recursion ends.
+    """Check that llguidance reads numbers exactly and recursion ends.
 
     Raises:
         BadSchema: a number or a reference can't be used.
@@ -138,7 +138,7 @@ def check(schema: dict) -> None:
 
 
 def _repeats(pattern: str) -> int:
-    """Return how often the most repeated part of a pattern may occur, as far as braces say."""
+    """Return how often the most repeated part of a pattern may occur."""
     most, last, at = [1], 1, 0  # of each open group; of the last atom
     while at < len(pattern):
         if repeat := _REPEAT.match(pattern, at):

@@ -278,7 +278,7 @@ def render_chat(tokenizer: TokenizerWrapper, chat: Sequence[dict[str, Any]], **o
 
 
 def _with_reasoning(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return a message without empty fields, and its thinking under each name that templates read."""
+    """Return a message without empty fields, and with thinking by all names."""
     turn = {name: value for name, value in turn.items() if value is not None}
     thinking = next((turn[name] for name in ("reasoning_content", "thinking", "reasoning") if name in turn), None)
     return turn if thinking is None else {"thinking": thinking, **turn, "reasoning_content": thinking}

@@ -101,7 +101,7 @@ class _Compiler:
         return self._tokens.tokenize_bytes(text)
 
     def compiled(self, lark: str) -> Matcher:
-        """Return a new matcher. Its copies share a lexer, and with it the lexer's first error.
+        """Return a new matcher. Copies share its lexer, and the first error.
 
         Raises:
             BadSchema: a schema in the grammar is invalid, unsupported, or too complex.
@@ -253,7 +253,7 @@ class Grammar:
         return mx.array(drafts, mx.uint32)
 
     def _follow(self, drafts: Sequence[int]) -> list["_State"]:
-        """Return the state after the accepted tokens, and after each draft before the first that isn't allowed."""
+        """Return the states after the accepted tokens and each allowed draft."""
         same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._drafts, drafts, strict=False))))
         del self._drafts[same:], self._states[same + 1 :]
         for token in drafts[same:]:
@@ -425,7 +425,7 @@ class _State:
             self.matcher.consume_token(token)
 
     def _spelled(self, matcher: Matcher, bits: np.ndarray, special: Collection[int]) -> np.ndarray:
-        """Return bits of the tokens that spell a text, if a string in the schema is the text of a special token.
+        """Return bits of the special tokens whose text a schema's string spells.
 
         llguidance tokenizes text that must follow, and then allows only its first token. Special tokens never belong to text.
         """

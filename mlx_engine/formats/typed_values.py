@@ -1,4 +1,4 @@
-"""Values that a call contains as text: strings as they are, and others as JSON. The tool's schema says which."""
+"""Values that a call contains as text. The tool's schema says of which kind."""
 
 import ast
 import json
@@ -15,7 +15,7 @@ _MOST_LEVELS = 5  # of alternatives in alternatives
 
 
 def decoded(text: str) -> Any:
-    """Return the value of a text in JSON, or in Python, which models write too. Other text is returned as it is."""
+    """Return the value of a text in JSON or Python, or the text."""
     for read in (json.loads, ast.literal_eval):
         with suppress(Exception):
             return read(text)
@@ -23,7 +23,7 @@ def decoded(text: str) -> Any:
 
 
 def typed(text: str, kinds: frozenset[str]) -> Any:
-    """Return the value that a text stands for, if the value may be of these kinds. A text of no such kind is returned as it is."""
+    """Return the value that a text stands for, if of these kinds, or the text."""
     if text.lower() == "null":
         return None
     if kinds <= {"string"}:
@@ -38,7 +38,7 @@ def typed(text: str, kinds: frozenset[str]) -> Any:
 
 
 def kinds_of(schema: Any, root: Mapping[str, Any], levels: int = _MOST_LEVELS) -> frozenset[str]:
-    """Return the kinds of values that a schema allows, or an empty set if it doesn't say."""
+    """Return the kinds of values that a schema allows; empty if unknown."""
     schema = resolved(schema, root)
     kinds, choices = schema.get("type"), schema.get("enum")
     found = (

@@ -6,7 +6,7 @@ _ENOUGH = 2048  # for models with many files, connections, and child processes; 
 
 
 def import_mlx_lm() -> None:
-    """Import mlx-lm without its limit, which some systems refuse, and raise the limit as far as the system allows."""
+    """Import mlx-lm without its limit of files, and raise the limit if allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < _ENOUGH:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(_ENOUGH, hard) if hard >= 0 else _ENOUGH, hard))

@@ -136,7 +136,7 @@ class LoadedPair:
 def load(
     source: TargetModel, drafter_folder: Path | None, drafter_bits: int | None = None, tuned: bool = True
 ) -> Iterator[LoadProgress | LoadedPair]:
-    """Load a drafter that has passed `check_loadable`, and combine it with a target that no other pair uses.
+    """Load a drafter that has passed `check_loadable` for a target of its own.
 
     Args:
         source: the target's model.

@@ -1,4 +1,4 @@
-"""Adapters: small files next to a drafter that adapt it to one target and one user's prompts.
+"""Adapters: small files that adapt a drafter to a target and prompts.
 
 An adapter adds the product of two narrow matrices to each of the drafter's matrices. It changes which tokens are proposed, never
 which are accepted, so a reply's text is the same with and without it.
@@ -28,7 +28,9 @@ def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> Non
 
 
 def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> None:
-    """Add an adapter to a drafter's tensors, which stay as they are if the adapter can't be used.
+    """Add an adapter to a drafter's tensors, if it can be used.
+
+    Otherwise, the tensors stay as they are.
 
     Args:
         weights: the drafter's tensors by published name.

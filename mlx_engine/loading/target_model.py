@@ -46,7 +46,7 @@ _infer_any_quantization, _load_any_config = mlx_lm.utils.infer_quant_config, mlx
 
 @dataclass(frozen=True)
 class TargetModel:
-    """A target's model in memory. A `Target` wraps it for one drafter, and its `release` frees it for the next one.
+    """A target's model in memory, for one `Target` after the other.
 
     Attributes:
         folder: where it was read.
@@ -74,7 +74,7 @@ class TargetModel:
 
 
 def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
-    """Read a target that has passed `check_loadable`. Yield progress, and return the model.
+    """Read a target that has passed `check_loadable`, yielding progress.
 
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
 
@@ -167,7 +167,7 @@ def _try_shapes(model: nn.Module) -> None:
 
 
 def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.array]) -> dict:
-    """Infer the quantization as mlx-lm does, but refuse tensors that don't fit as MLX does.
+    """Infer the quantization as mlx-lm does, and refuse tensors that don't fit.
 
     MLX would divide by a group size of 0 and end the process.
     """
@@ -261,7 +261,7 @@ def _dtype(model: nn.Module) -> mx.Dtype:
 
 
 def _load_config(folder: Path) -> dict:
-    """Load a config as mlx-lm does, but ignore a damaged generation_config.json and add older names of fields."""
+    """Load a config as mlx-lm does, with older names of its fields."""
     try:
         return with_older_names(_load_any_config(folder))
     except (ValueError, TypeError, AttributeError, RecursionError):

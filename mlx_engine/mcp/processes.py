@@ -1,4 +1,4 @@
-"""The processes that a program has started, even those that have left its process group."""
+"""The processes of a program, even those that left its group."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ _PS_S = 1.0  # listing takes a few hundredths of this
 
 
 def started_by(program: int) -> dict[int, int]:
-    """Return the IDs and the sessions of all processes below a program, and of the rest of its session.
+    """Return the processes below a program and of its session.
 
     A process isn't found if it has left the session and its parent has ended.
 

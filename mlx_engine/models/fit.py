@@ -242,7 +242,7 @@ def _attention(config: dict, states: list[LayerState], heads: int, context: int,
 
 
 def _feed_forward(text: dict, hidden: int) -> tuple[int, bool]:
-    """Return the values per token in the widest kind of feed-forward layer, and whether there are experts."""
+    """Return the widest values per token, and whether there are experts."""
     dense = whole(text, "intermediate_size") or 0
     chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), None)
     if chosen is None:

@@ -63,7 +63,7 @@ def predict_needs(
 
 
 def _step(config: DrafterConfig, features: int) -> int:
-    """Return the bytes of a pass of training, in float32: logits, attention scores, their gradients, and features."""
+    """Return the bytes of a training pass in float32."""
     logits = config.block_size * (config.vocab_size or 1 << 18)
     blocks = _blocks(logits)
     keys = MOST_REPLY_TOKENS + blocks // _TOGETHER * config.block_size  # of the context and of all blocks over it

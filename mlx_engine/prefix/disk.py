@@ -86,7 +86,7 @@ class DiskPrefixes:
     # Reading
 
     def regular_states(self, length: int) -> range:
-        """Return the positions in a prompt of `length` tokens at which states are saved, besides its boundaries."""
+        """Return where states of a prompt of `length` tokens are saved regularly."""
         return range(STATES_EVERY, length, STATES_EVERY)
 
     def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
@@ -349,7 +349,7 @@ class _Writer:
                 self._changed.wait_for(lambda: not self._queue or self._queue[0] is not current)
 
     def close(self, seconds: float) -> None:
-        """End the thread after its queue. After `seconds`, it only finishes the current part."""
+        """End the thread after its queue, or after `seconds` its current part."""
         if self._thread is None:
             return
         with self._changed:

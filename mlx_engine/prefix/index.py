@@ -1,4 +1,4 @@
-"""The index of saved parts: an SQLite database that can be built again from their files."""
+"""The index of saved parts: SQLite, made again from files if lost."""
 
 import sqlite3
 import struct

@@ -272,7 +272,7 @@ class PrefixStore:
         return self._delete(clear)
 
     def _delete(self, delete: Callable[[], None]) -> bool:
-        """Run `delete`, with a new index if the index fails, and return whether it succeeded."""
+        """Run `delete` with a new index if it fails. Return whether it did."""
         deleted = self._change(delete, _DELETE_S)
         if not deleted and not self._is_closed:
             with self._guarded(), alone(self.folder, _DELETE_S):
@@ -348,7 +348,7 @@ class PrefixStore:
         self._index = None
 
     def _match_index_to_files(self, gone: Collection[str] = ()) -> None:
-        """Delete the files without an owner or a writer, then make the index list the others.
+        """Delete files without owner or writer, then index the others.
 
         Args:
             gone: owners whose files aren't finished, either.
@@ -453,7 +453,7 @@ class PrefixStore:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Hold the lock, and log the first failure of the disk or the index. A failure within a change ends that."""
+        """Hold the lock, and log the first failure of the disk or the index."""
         with self._lock:
             was_changing = self._is_changing
             try:

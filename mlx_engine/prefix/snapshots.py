@@ -59,7 +59,7 @@ class Snapshots:
             self.disk.prefilled(tokens, seconds)
 
     def forget(self, chats: Collection[str] | None) -> None:
-        """Drop the branches last used by these chats, and what is yet to be written of them; None drops all.
+        """Drop the branches last used by these chats; None drops all.
 
         Branches in use are kept.
         """
@@ -96,7 +96,7 @@ class Snapshots:
         return branch
 
     def stops(self, boundaries: Sequence[int], length: int) -> Sequence[int]:
-        """Return the counts of prompt tokens after which to mark a branch: its boundaries and, for disk, regular ones.
+        """Return the counts of prompt tokens after which to mark a branch.
 
         Args:
             boundaries: counts of tokens that other prompts will share.

@@ -78,7 +78,7 @@ def complete_address(text: str) -> str:
 
 
 def _is_near(host: str) -> bool:
-    """Return whether a host looks like one of this computer or a private network, without looking up its name."""
+    """Return whether a host looks local, without looking up its name."""
     try:
         found = ipaddress.ip_address(host)
     except ValueError:
@@ -101,13 +101,13 @@ def _checked_url(url: str) -> str:
 
 
 def open_host(connection: RemoteConnection) -> str:
-    """Return a host that is reached over a network without encryption, or an empty string."""
+    """Return a host that is reached over a network unencrypted, or ""."""
     parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
     return next((part.host for part in parts if part.scheme == "http" and not _LOOPBACK.fullmatch(part.host)), "")
 
 
 def reaches(connection: RemoteConnection, server_url: str) -> bool:
-    """Return whether one of the connection's addresses is that of a server on this computer."""
+    """Return whether a connection reaches a server on this computer."""
     port = _parsed(server_url).port
     parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
     return any(part.port == port and _LOOPBACK.fullmatch(part.host) for part in parts if server_url)

@@ -193,7 +193,10 @@ class RemoteEngine:
         return self._server
 
     async def _fitting_reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
-        """Generate a reply. If the chat is too long, leave out old turns or cut off results, as requested, until it fits."""
+        """Generate a reply, with old turns left out until the chat fits.
+
+        Old turns are left out, or results of tools are cut off, as requested.
+        """
         for messages, left_out, length in _attempts(request):
             began = False
             try:
@@ -242,7 +245,7 @@ class RemoteEngine:
         yield stream.end()
 
     async def _compare(self, request: CompareRequest) -> AsyncIterator[Event]:
-        """Compare the server's two modes, or its replies with those of a pair on this computer."""
+        """Compare the server's two modes, or it with a pair here."""
         if request.here is None or self._local is None:
             async for event in compare(self._reply, request):
                 yield event
@@ -299,7 +302,7 @@ def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...],
 
 
 def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """Yield the messages to send and the number of oldest ones left out, with fewer turns each time."""
+    """Yield the messages to send and the number left out, ever more."""
     messages = request.messages
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]

@@ -41,7 +41,7 @@ class EngineSwitch:
         return remote.submit(request, deliver)
 
     def close(self, closed: Callable[[], None] | None = None) -> None:
-        """Cancel all runs, disconnect, free the models, then call `closed`, without blocking."""
+        """Cancel all runs and free the models, then call `closed`."""
         self._use(None)
         self._local.close(closed)
 

@@ -72,7 +72,7 @@ class Fusion:
                 part.inputs, part.attend, part.fewest_rows = inputs, attend, fewest_rows
 
     def compile(self, wanted: bool) -> None:
-        """Compile the current layers for queued passes if `wanted`; otherwise, run them uncompiled."""
+        """Compile the layers for queued passes, if `wanted`."""
         functions = self._functions.compile(self._layers) if wanted else [None] * len(self._layers)
         for layer, function in zip(self._layers, functions, strict=True):
             layer.compiled = function

@@ -26,7 +26,7 @@ class _MambaBlock:
         return self.convolution.rows
 
     def after(self, rows: int | mx.array) -> list[mx.array]:
-        """Return the convolution's last inputs, and the state [1, heads, D, N], after the first `rows` rows."""
+        """Return the last inputs and the state [1, heads, D, N] after rows."""
         return [*self.convolution.after(rows), self._state(rows)]
 
     def _state(self, rows: int | mx.array) -> mx.array:

@@ -1,4 +1,4 @@
-"""Adapter of mlx-lm's `ArraysCache` of a gated delta net, a short convolution, or a Mamba-2 mixer.
+"""Adapter of mlx-lm's `ArraysCache` of recurrent layers.
 
 It holds a convolution's last inputs and, except for a short convolution, a recurrent state. Neither can be trimmed. A
 rewind restores the state from before the block and replays the kept rows. The host need not know how many rows those are: a block
@@ -127,7 +127,7 @@ class RecurrentCache(CacheAdapter):
         return BlockStart(convolution, 0, state, nothing, 0)
 
     def state(self) -> list:
-        """Return the state before the next block, for layers whose blocks give it for a number of rows on the device."""
+        """Return the state before the next block, if rows are on the device."""
         return self._placed[-1].after(self._kept) if self.compilable and self._placed else self.cache.cache
 
     def finish(self, block: Any) -> None:

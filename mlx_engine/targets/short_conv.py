@@ -19,7 +19,7 @@ class ConvBlock:
     taps: int
 
     def after(self, rows: int | mx.array) -> list[mx.array]:
-        """Return the convolution's last inputs after the first `rows` rows, [1, taps - 1, C]."""
+        """Return the last inputs [1, taps - 1, C] after the first `rows` rows."""
         return [mx.contiguous(rows_before(self.inputs, self.taps, rows))]
 
 
@@ -47,6 +47,9 @@ class ShortConv(nn.Module):
 
 
 def after_state(state: mx.array | None, inputs: mx.array, taps: int) -> mx.array:
-    """Return a convolution's inputs [1, S, C] after those of the `taps - 1` positions before, zeros if None."""
+    """Return a convolution's inputs [1, S, C] after those before.
+
+    The inputs of the `taps - 1` positions before are zeros if None.
+    """
     held = mx.zeros((1, taps - 1, inputs.shape[2]), inputs.dtype) if state is None else state
     return mx.concatenate([held, inputs], axis=1)

@@ -24,7 +24,7 @@ _GAIN, _SMALL_GAIN = 0.7, 0.2  # of random matrices; the small one for those tha
 def create(
     folder: Path, target: Path, layers: int, taps: int, block: int, mask_token: int | None, seed: int, mlp: int | None = None
 ) -> None:
-    """Write a DFlash drafter with random weights into a new folder, unless an earlier call with the same sizes did.
+    """Write a DFlash drafter with random weights into a new folder.
 
     Args:
         folder: the new folder.
@@ -116,7 +116,7 @@ def _config(target: dict[str, Any], layers: int, taps: int, block: int, mask_tok
 
 
 def _spread(depth: int, taps: int) -> list[int]:
-    """Return evenly spread layers, from the second to the third from last if there are enough, as in published drafters."""
+    """Return evenly spread layers, as in published drafters."""
     taps = min(taps, depth)
     last = min(max(depth - 3, taps), depth - 1)
     first = min(1, last - taps + 1)

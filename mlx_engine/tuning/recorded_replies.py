@@ -1,4 +1,4 @@
-"""The replies to learn from: the target's own, with its features, in a folder on disk."""
+"""The replies to learn from, with the target's features, on disk."""
 
 import threading
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class TargetReply:
 def record(
     pair: LoadedPair, generate: Generate, request: GenerationRequest, file: Path, cancel: threading.Event
 ) -> TargetReply | EngineText:
-    """Generate a reply, unless the request has it in `continue_from`, and save it with its features.
+    """Generate and save a reply, or one in `continue_from`, with features.
 
     Returns:
         The reply, or why it can't be used.
@@ -91,7 +91,7 @@ def _end(pair: LoadedPair, request: GenerationRequest, cancel: threading.Event) 
 
 
 def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> TargetReply:
-    """Save a prompt and a reply, `start` tokens after its beginning, with the target's features.
+    """Save a prompt and a reply with the target's features.
 
     Raises:
         UserError: the disk is full.
@@ -117,7 +117,7 @@ def load(file: Path) -> TargetReply | None:
 def batches(
     replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator
 ) -> list[Batch]:
-    """Draw anchors in replies, and return their blocks in batches of replies of similar lengths, which need little padding.
+    """Return the blocks of drawn anchors, in batches of similar lengths.
 
     See `batch` for the arguments.
     """
@@ -156,7 +156,7 @@ def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozen
 
 
 def rounds(drafter: Drafter, reply: TargetReply, chooser: Chooser, vocabulary: int) -> tuple[int, int]:
-    """Return the tokens and the number of rounds of a reply after its first token, at the full width."""
+    """Return a reply's tokens and rounds at the full width, after the first."""
     features, tokens = reply.features, mx.array(reply.tokens)
     context, at, last, count = drafter.context(), reply.start, len(reply.tokens) - 1, 0
     block = drafter.config.block_size

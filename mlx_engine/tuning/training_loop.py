@@ -60,14 +60,14 @@ class TrainingPlan:
 
 
 def fitting(plan: TrainingPlan, config: BlockConfig) -> TrainingPlan:
-    """Return a plan with fewer replies and anchors per step if the memory of their logits requires it."""
+    """Return a plan that fits the memory, with fewer replies and anchors."""
     blocks = max(2, _LOGITS // ((config.vocab_size or 1 << 18) * config.block_size))
     replies = min(plan.replies, max(2, blocks // 4))
     return replace(plan, replies=replies, anchors=min(plan.anchors, blocks // replies))
 
 
 def first_weights(config: BlockConfig, plan: TrainingPlan, weights: Trained) -> Trained:
-    """Return what a plan trains: an adapter that changes nothing yet, or the drafter's weights in float32."""
+    """Return what a plan trains: a new adapter, or all weights in float32."""
     if not plan.rank:
         return {
             name: weights[name].astype(mx.float32) for name in (*(f"{each}.weight" for each in matrices(config)), *vectors(config))
@@ -151,7 +151,7 @@ class Trainer:
             yield loss
 
     def _gradient(self, parts: Sequence[Any]) -> tuple[float, Trained]:
-        """Return the loss of several batches and its gradient, with one batch in memory at a time."""
+        """Return the loss and gradient of batches, one in memory at a time."""
         loss, gradient = 0.0, {name: mx.zeros_like(array) for name, array in self.trained.items()}
         sizes = [cast(float, part.weights.sum().item()) for part in parts]
         total = sum(sizes) or 1.0  # no token counts

@@ -1,4 +1,4 @@
-"""Tune the loaded drafter to its target and the user's prompts, and keep the result only if it is faster.
+"""Tune the loaded drafter, and keep the result only if it is faster.
 
 The target replies to the prompts. The replies of some chats are held out. The drafter, or an adapter to it, then learns to
 propose other replies, and both are measured on those held out. Replies of other chats choose how strongly the adapter changes the
@@ -120,7 +120,7 @@ class _Run:
     def replies(
         self, prompts: Sequence[tuple[Message, ...]], general: Sequence[tuple[Message, ...]]
     ) -> Generator[TuningProgress, None, tuple[Replies, Replies]]:
-        """Record the replies that aren't on disk yet, and delete the files of unused prompts."""
+        """Record the missing replies, and delete those of unused prompts."""
         used = {self._state, *map(self._file, prompts), *map(self._file, general)}
         for file in self.folder.glob("*.safetensors"):
             if file not in used:
@@ -199,7 +199,7 @@ class _Run:
     def result(
         self, trained: Trained, own: Replies, general: Replies, output: Path
     ) -> Generator[TuningProgress, None, Tuned | None]:
-        """Measure the drafter before and after, and keep the faster one. Return None if canceled."""
+        """Measure before and after, and keep the faster. None if canceled."""
         target, folder = self.pair.folders
         assert folder is not None and self.pair.drafter is not None
         if not self.request.whole:
@@ -223,7 +223,7 @@ class _Run:
         return Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
 
     def _strength(self, trained: Trained, own: Replies, general: Replies) -> Generator[TuningProgress, None, float]:
-        """Return the strength of the adapter that is fastest, on replies that are neither learned nor held out."""
+        """Return the adapter's best strength, on replies of neither set."""
         assert self.pair.drafter is not None
         if not own.choosing:
             return 1.0
@@ -269,7 +269,7 @@ def _scaled(trained: Trained, strength: float) -> Trained:
 
 
 def best_strength(speeds: Mapping[float, tuple[float, float]], general_before: float) -> float:
-    """Return the strength with most tokens per round on the user's prompts that doesn't slow down general ones, or the least one.
+    """Return the strength with most tokens per round that slows nothing.
 
     Args:
         speeds: strength -> tokens per round on the user's prompts and on general ones.
@@ -287,7 +287,7 @@ def _model(pair: LoadedPair, drafter: Drafter, folder: Path) -> BlockLoss:
 
 
 def is_better(before: float, after: float, general_before: float, general_after: float) -> bool:
-    """Return whether tokens per round rose on the user's prompts, and fell on general ones by at most 1 %."""
+    """Return whether tokens per round rose, and fell elsewhere by at most 1 %."""
     return after > before and general_after >= (1 - _LOSS) * general_before
 
 

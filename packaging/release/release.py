@@ -1,4 +1,4 @@
-"""Make a release, step by step: `python packaging/release/release.py STEP [--dry-run]`.
+"""Make a release, step by step: `release.py STEP [--dry-run]`.
 
 Each step can be run alone and repeated. --dry-run prints what a step would do, on any system. Credentials come from the environment
 and are never printed. docs/releasing.md explains the order and the variables.
@@ -148,7 +148,7 @@ def thin(path: Path) -> None:
 
 
 def link_frameworks(folder: Path) -> None:
-    """Give every framework in `folder` its links: Versions/Current, and one for each part of the current version.
+    """Give every framework its links: Versions/Current, and its parts.
 
     Wheels have copies in place of links, or nothing. codesign calls such a framework "bundle format unrecognized, invalid, or
     unsuitable".
@@ -199,7 +199,7 @@ def keychain(release: Release) -> None:
 
 
 def inside_out(app: Path) -> Iterator[Path]:
-    """Yield everything that has its own signature, innermost first, files before their folder, the app last."""
+    """Yield all that is signed by itself, innermost first, the app last."""
     parts = set()
     for path in app.rglob("*"):
         if path.is_symlink():
@@ -216,7 +216,7 @@ def inside_out(app: Path) -> Iterator[Path]:
 
 
 def sign(release: Release) -> None:
-    """Sign every part for the hardened runtime, inside out; only the app has entitlements."""
+    """Sign every part for the hardened runtime, inside out."""
     identity = release.credential(IDENTITY)
     if not release.app.is_dir():
         raise Refusal(f"Can't find {release.app}. Run the step `build` first.")
@@ -248,7 +248,7 @@ def staple(release: Release) -> None:
 
 
 def verify(release: Release) -> None:
-    """Check the signature as another Mac would, check the bundle, and run the self-test."""
+    """Check the signature, check the bundle, and run the self-test."""
     release.run("codesign", "--verify", "--deep", "--strict", "--verbose=2", release.app)
     check(release, "--signed", "--build-root", ROOT)
     if release.environment.get(IDENTITY) != "-":

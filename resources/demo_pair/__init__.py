@@ -1,1 +1,1 @@
-"""A small Qwen3-architecture target and a DFlash drafter for it, both trained from scratch by the code here."""
+"""A small Qwen3 target and its DFlash drafter, trained by this code."""

@@ -54,7 +54,7 @@ class NoticeBar(QFrame):
 
     @Slot()
     def clear(self, until: str = "") -> None:
-        """Remove all notices, or only those with this `until`. Another chat also removes those that would disappear anyway."""
+        """Remove all notices, or those with this `until`."""
         self._notices = [one for one in self._notices if until and one.until != until and not (until == "chat" and one.passing)]
         self._refresh()
 

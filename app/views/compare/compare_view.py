@@ -235,7 +235,7 @@ class CompareDialog(QDialog):
 
     @property
     def _fastest_pair(self) -> LoadPair | None:
-        """The compared target with its fastest drafter, unless it is in use, or another target or a server is."""
+        """The compared target with its fastest drafter, unless it is in use."""
         state, loader = self.comparison, self._conductor.loader
         fastest = self._outcome.fastest if self._outcome else None
         if not isinstance(state, DrafterComparison) or fastest is None or fastest.folder is None:

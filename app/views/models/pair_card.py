@@ -297,7 +297,7 @@ def license_name(id: str) -> str:
 
 
 def _context(shown: Variant) -> str:
-    """Return the context length, and how much of it DFlash speeds up if that is known to be less."""
+    """Return the context length, and how much of it DFlash speeds up if less."""
     if not shown.context:
         return ""
     if shown.config is None or not shown.config.windowed or shown.context <= WINDOWED_CONTEXT:
@@ -316,7 +316,7 @@ def _drafter_name(variant: Variant) -> str:
 
 
 def _drafter_names(one: Candidate) -> dict[int, str]:
-    """Return the names of a row's drafters by index, with their repos where kind and maker are the same."""
+    """Return the names of a row's drafters, with repos where names are the same."""
     names = {index: _drafter_name(one.variants[index]) for index in one.alternatives}
     for index in [index for index, name in names.items() if [*names.values()].count(name) > 1]:
         pair = one.variants[index].pair

@@ -28,7 +28,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """A modeless window with a list of pairs and connections, and details of the selected one."""
+    """A modeless window with a list of pairs and connections, and details."""
 
     settings_requested = Signal()
 
@@ -148,7 +148,7 @@ class PickerDialog(QDialog):
             self.space.setText(tr("{size} of disk space available", size=size(storage.folder.free)))
 
     def _follow_search(self) -> None:
-        """Show the picker's search and filter, which it clears after a pair or a connection was added."""
+        """Show the picker's search and filter, which adding a pair clears."""
         if self.search.text() != self._picker.search:
             with QSignalBlocker(self.search):
                 self.search.setText(self._picker.search)

@@ -258,7 +258,7 @@ class ServerDialog(QDialog):
 
     @Slot()
     def _fit_example(self) -> None:
-        """Show all lines of the example, so that it has no scroll bar inside that of the page."""
+        """Show all lines of the example, so that only the page scrolls."""
         lines = max(round(self.example.document().size().height()), EXAMPLE_LINES)
         self.example.setFixedHeight(lines * self.example.fontMetrics().lineSpacing() + FIELD_MARGINS)
 

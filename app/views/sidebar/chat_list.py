@@ -66,7 +66,7 @@ def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float
 
 
 def day_section(at: float, now: float) -> tuple[str, float]:
-    """Return the heading for a time (Today, Yesterday, …, or the month), and when its section begins."""
+    """Return the heading for a time, and when its section begins."""
     day, today = date.fromtimestamp(at), date.fromtimestamp(now)
     named = ((0, tr("Today")), (1, tr("Yesterday")), (7, tr("Previous 7 Days")), (30, tr("Previous 30 Days")))
     for days, title in named:

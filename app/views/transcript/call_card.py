@@ -46,7 +46,7 @@ def one_line(text: str, length: int) -> str:
 
 
 def readable(arguments: str) -> str:
-    """Return simple arguments as lines such as “path: notes.md”, others as JSON, or unchanged if they aren't JSON."""
+    """Return simple arguments as lines such as “path: notes.md”, others as JSON."""
     try:
         value = json.loads(arguments)
         if isinstance(value, dict) and value and all(map(_is_simple, value, value.values())):
@@ -59,13 +59,13 @@ def readable(arguments: str) -> str:
 
 
 def preview(arguments: str, length: int) -> str:
-    """Return arguments on one line. Several ones are JSON, so that a value can't be mistaken for the next argument."""
+    """Return arguments on one line, as JSON if there are several."""
     text = readable(arguments)
     return one_line(arguments if "\n" in text else text, length)
 
 
 def _is_simple(name: str, value: object) -> bool:
-    """Return whether an argument can't be mistaken for another one when it is shown without quotes."""
+    """Return whether an argument is clear without quotes."""
     if not isinstance(value, str):
         return _NAME.fullmatch(name) is not None and (value is None or isinstance(value, bool | int | float))
     return _NAME.fullmatch(name) is not None and value.splitlines() == [value.strip()] and not _LITERAL.fullmatch(value)
@@ -77,7 +77,7 @@ def card_texts(record: CallRecord) -> tuple[str, str, str]:
 
 
 def tool_name(record: CallRecord) -> str:
-    """Return a tool's name. The calculator, the only tool of its server, has the server's name."""
+    """Return a tool's name, for the calculator that of its server."""
     if (record.server, record.tool) == ("Calculator", "calculator"):
         return server_name(record)
     return one_line(record.tool or record.call.name, MAX_NAME)
@@ -227,7 +227,7 @@ class CallCard(QFrame):
         return parts
 
     def _choices(self, call_id: str, name: str) -> list[QPushButton]:
-        """Return the buttons of a call that needs approval. Lasting approvals are in a menu."""
+        """Return the buttons of a call that needs approval."""
 
         def decide(decision: Decision) -> Callable[[], None]:
             return partial(self._actions.decided.emit, call_id, decision)

@@ -45,7 +45,7 @@ class TranscriptItem:
         return area % AREAS == THINKING or self.turn.reply.shown_steps[area // AREAS].unreadable
 
     def call_texts(self, area: int) -> list[str]:
-        """Return the texts of the cards in an area, `CARD_PARTS` for each; empty except in areas of calls."""
+        """Return the texts of an area's cards, `CARD_PARTS` each."""
         if self.kind != "reply" or self.turn is None or area % AREAS != CALLS:
             return []
         return [text for record in self.turn.reply.shown_steps[area // AREAS].calls for text in card_texts(record)]
@@ -65,7 +65,7 @@ PartKey = tuple[int, int, int]  # item, area, part
 
 @dataclass(frozen=True, order=True, slots=True)
 class TextPosition:
-    """An offset in one part of an area (thinking, answer, or calls of a step) of an item."""
+    """An offset in one part of an area of an item."""
 
     item: int
     area: int
@@ -204,7 +204,7 @@ class MessageColumn(LazyStack):
         return [area for area in areas if area.isVisibleTo(self) and area.rect().contains(area.mapFrom(self, point))]
 
     def card_at(self, position: TextPosition) -> CallCard | None:
-        """Return the card of a call that contains a position, or None if there is none or it isn't built."""
+        """Return the built card of a call that contains a position, or None."""
         view = self.entries[position.item].view if position.item < len(self.entries) else None
         if not isinstance(view, ReplyView) or position.area % AREAS != CALLS:
             return None

@@ -386,7 +386,7 @@ class ReplyView(MessageView):
         return found
 
     def unfold(self, area: int) -> None:
-        """Open the thinking or the call that can't be read in an area, if it is one of these."""
+        """Open the thinking or the unreadable call in an area, if it is one."""
         view = self.steps[area // AREAS]
         if area % AREAS == THINKING and view.thinking is not None:
             view.thinking.open()

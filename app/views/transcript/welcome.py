@@ -17,7 +17,7 @@ MIN_CARD_HEIGHT = 56
 
 
 def examples() -> tuple[tuple[str, str, str], ...]:
-    """Return example prompts: the kind, the prompt in English, and the translated prompt.
+    """Return example prompts: the kind, the English, and the translation.
 
     The first one is for the calculator.
     """
@@ -159,7 +159,7 @@ class Welcome(QWidget):
             self.subtitle.setText(tr("Ready (DFlash is off)"))
 
     def show_hosts(self, hosts: Sequence[str], sent_to: str = "") -> None:
-        """Say which hosts tool calls are sent to, if any, and whether everything else stays here.
+        """Say which hosts tool calls are sent to, if any.
 
         The foot names the server that messages are sent to.
         """

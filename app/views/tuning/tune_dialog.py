@@ -1,4 +1,4 @@
-"""The Tune Drafter window: what tuning does and needs, its progress, and its result."""
+"""The Tune Drafter window."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
@@ -16,7 +16,7 @@ from app.widgets.theme import Theme, set_look
 
 
 class TuneDialog(QDialog):
-    """A modeless window. The run continues when it closes, and is paused when Slipstream quits."""
+    """A modeless window. Its run goes on when it closes, until Slipstream quits."""
 
     models_requested = Signal()
     help_requested = Signal()
@@ -87,7 +87,7 @@ class TuneDialog(QDialog):
         close.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ignore the second click of a double-click, because Pause appears in the place of Start."""
+        """Ignore a double-click's second click, where Pause replaces Start."""
         return event.type() == QEvent.Type.MouseButtonDblClick or super().eventFilter(watched, event)
 
     def _why_not(self) -> str:
@@ -265,7 +265,7 @@ class GainTable(QWidget):
             self.rows.append(cells)
 
     def show_gains(self, *gains: tuple[float, float]) -> None:
-        """Show tokens per round before and after for each kind of prompts; 0 if there were none."""
+        """Show tokens per round before and after by kind of prompt; 0 for none."""
         for cells, (before, after) in zip(self.rows, gains, strict=True):
             texts = (number(before, 2), number(after, 2), _change(before, after)) if before else ("–",) * 3
             for cell, text in zip(cells[1:], texts, strict=True):
@@ -273,7 +273,7 @@ class GainTable(QWidget):
 
 
 def why_not_kept(before: float, after: float) -> str:
-    """Return why the result of a run isn't used, from tokens per round on the user's prompts."""
+    """Return why a run's result isn't used, from the user's tokens per round."""
     if after <= before:
         return tr("Not kept, because tokens per round didn't rise for your messages. The drafter is unchanged.")
     return tr("Not kept, because tokens per round fell by more than 1% on general prompts. The drafter is unchanged.")

@@ -48,7 +48,7 @@ class _Convolution:
         return cls(base, projection, groups)
 
     def __call__(self, x: mx.array, sublayer: Callable[[mx.array], mx.array]) -> mx.array:
-        """Return the output of a sublayer for its input [B, w, H], convolved before and after it."""
+        """Return a sublayer's output for [B, w, H], convolved before and after."""
         (count, width, hidden), taps = x.shape, self.base.shape[1]
         dynamic = self.projection(x).reshape(count, width, 2, taps, self.groups, 1)
         kernels = (dynamic + self.base.reshape(2, taps, self.groups, -1)).reshape(count, width, 2, taps, hidden)
@@ -108,7 +108,7 @@ class DFlash2Drafter(BlockModel[DFlash2Config]):
         return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
 
     def trained_logits(self, features: mx.array, blocks: mx.array, positions: mx.array) -> mx.array:
-        """Return the logits of `BlockModel.trained_logits`, with the edges from the true tokens before them."""
+        """Return `BlockModel.trained_logits`, with the edges from true tokens."""
         hidden = self.block.trained(features.astype(self.dtype), blocks[:, :, 0], positions)
         edges = self.selector.predecessors.rows(blocks[:, :, :-1]) * self.selector.edge(hidden)
         flat = hidden.reshape(-1, hidden.shape[-1])

@@ -1,1 +1,1 @@
-"""DSpark: DFlash's block, tokens chosen one after the other, and a forecast of their acceptance."""
+"""DSpark: DFlash's block with chosen tokens and forecast acceptance."""

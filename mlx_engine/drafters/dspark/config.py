@@ -1,4 +1,7 @@
-"""The config of DSpark drafters, in the layouts of DeepSpec, speculators, SpecForge, LiquidAI, and NVIDIA."""
+"""The config of DSpark drafters, in all published layouts.
+
+The layouts are those of DeepSpec, speculators, SpecForge, LiquidAI, and NVIDIA.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -64,7 +67,7 @@ def read(config: dict) -> DSparkConfig:
 
 
 def _plain_gemma(config: dict) -> dict:
-    """Return a Gemma DSpark config in which the fields of full attention have the usual names."""
+    """Return a Gemma DSpark config with the usual names of its fields."""
     rope = config.get("rope_parameters")
     heads = config.get("num_global_key_value_heads") if config.get("attention_k_eq_v") else None
     plain = {"head_dim": "global_head_dim", "num_key_value_heads": "num_global_key_value_heads" if heads else "num_key_value_heads"}

@@ -1,4 +1,4 @@
-"""The DSpark drafter: DFlash's block, tokens chosen one after the other, and a forecast of their acceptance.
+"""The DSpark drafter: DFlash's block with chosen tokens and a forecast.
 
 A Markov head adds a score for each pair of neighboring tokens to the logits of the block's rows. A confidence head estimates
 whether each proposal will be accepted. Layers are Qwen3's or Gemma 4's. Published checkpoints have their own embedding and head, or
@@ -75,7 +75,7 @@ class DSparkDrafter(BlockModel[DSparkConfig]):
         return logits + self._markov.after(self._markov.before.rows(before), self.multiply)
 
     def confidence(self, hidden: mx.array, before: mx.array) -> mx.array | None:
-        """Return the log-odds [n] that proposals after the tokens [n] are accepted; None if unknown."""
+        """Return the log-odds [n] of acceptance after tokens [n], or None."""
         if self._markov.confidence is None:
             return None
         weight, bias = self._markov.confidence

@@ -21,7 +21,7 @@ _NESTED = {"eagle_aux_hidden_state_layer_ids": "target_layer_ids"}  # in `eagle_
 
 @dataclass(frozen=True, kw_only=True)
 class Eagle3Config(DrafterConfig):
-    """The config of an EAGLE-3 drafter, with what it normalizes in addition to the layer's inputs."""
+    """The config of an EAGLE-3 drafter, with what else it normalizes."""
 
     kind: ClassVar[str] = "EAGLE-3"
     vocab_size: int

@@ -36,7 +36,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class _Layer:
-    """The weights of the layer. Its attention reads embedding and features, each normalized."""
+    """The layer's weights. It attends to the normalized embedding and features."""
 
     input_norm: mx.array  # of the embedding
     hidden_norm: mx.array  # of the features
@@ -107,7 +107,7 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
         return Chain(context.before(c.hidden_size).astype(self.dtype), entries, count, context.start, visible)
 
     def extend(self, chain: Chain, token: mx.array) -> mx.array:
-        """Append the entry of a token [1], and return the logits [1, V or reduced vocabulary] of the token after it."""
+        """Append the entry of a token [1], and return the next logits [1, V]."""
         c, layer, multiply, end = self.config, self._layer, self.multiply, chain.count + 1
         joined, normed = self._joined(token, chain.features)
         chain.entries[..., chain.count : end, :] = self._keys_values(joined, chain.start)

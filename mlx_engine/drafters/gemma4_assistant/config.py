@@ -1,4 +1,4 @@
-"""The config of a Gemma 4 assistant: that of its own layers, nested in one for the target."""
+"""The config of a Gemma 4 assistant, nested in one for the target."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ _FULL_DIM = 512  # unless the config sets it
 
 @dataclass(frozen=True, kw_only=True)
 class AssistantConfig(DrafterConfig):
-    """The config of a Gemma 4 assistant. The layers of its context, which the base describes, are two of the target's."""
+    """The assistant's config. Its context is that of two target layers."""
 
     kind: ClassVar[str] = "Assistant"
     reads_target_keys: ClassVar[bool] = True

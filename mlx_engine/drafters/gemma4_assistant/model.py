@@ -1,4 +1,4 @@
-"""The Gemma 4 assistant: a few layers without keys and values, which read those of two layers of the target.
+"""The Gemma 4 assistant: layers that read keys and values of the target.
 
 These are the target's last sliding and last full-attention layer with keys and values of their own. The context holds copies,
 computed with the target's weights from the inputs of the two layers, so it is rewound and saved like the context of any drafter.
@@ -59,7 +59,7 @@ class _Source:
 
 
 def source_layers(layers: Sequence[Any]) -> tuple[int, int]:
-    """Return the indices of the target's last sliding and last full-attention layer with their own keys and values.
+    """Return the target's last sliding and last full-attention layer.
 
     Raises:
         UserError: the target has no such layers after its first one.
@@ -72,7 +72,7 @@ def source_layers(layers: Sequence[Any]) -> tuple[int, int]:
 
 
 def tapped(layers: Sequence[Any]) -> tuple[int, ...]:
-    """Return the taps in a target with these layers: the inputs of both source layers, and the final norm."""
+    """Return the taps: the inputs of both source layers, and the final norm."""
     return *(index - 1 for index in source_layers(layers)), len(layers)
 
 

@@ -30,7 +30,7 @@ def full_layers(text: dict) -> dict[str, Any] | None:
 
 
 def with_older_names(config: dict) -> dict:
-    """Return a config in which the settings of full-attention layers have their older names, too."""
+    """Return a config with the older names of full-attention settings, too."""
     inner = config.get("text_config")
     text = inner if isinstance(inner, dict) else config
     added = {name: value for name, value in (full_layers(text) or {}).items() if text.get(name) is None}

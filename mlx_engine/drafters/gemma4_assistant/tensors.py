@@ -12,7 +12,7 @@ from mlx_engine.drafters.parts.tensors import Tensors
 
 
 class AssistantEnds(Ends):
-    """The target's embedding, and a head that scores either all tokens or those of the likeliest centroids."""
+    """The target's embedding, and a head that may score only likely tokens."""
 
     def __init__(self, tensors: Tensors, config: AssistantConfig, embed: TargetEnd) -> None:
         self._config, self._embed, self.tokens = config, embed, None

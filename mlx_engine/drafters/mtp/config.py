@@ -24,7 +24,7 @@ class Experts:
 
 @dataclass(frozen=True, kw_only=True)
 class MtpConfig(DrafterConfig):
-    """The config of an MTP head: one gated layer that drafts from the target's final norm."""
+    """The config of an MTP head: one layer after the target's final norm."""
 
     kind: ClassVar[str] = "MTP"
     taps_norm: ClassVar[bool] = True

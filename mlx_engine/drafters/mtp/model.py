@@ -1,4 +1,4 @@
-"""The MTP head of Qwen3.5, 3.6, 3.8, and Next: one layer that proposes a chain of tokens.
+"""The MTP head of Qwen3.5, 3.6, 3.8, and Next: a layer that drafts a chain.
 
 An entry combines a token's embedding with the target's final hidden state at the position before it. The layer's output takes the
 place of that state in the next entry. The context keeps the keys and values of entries with the target's own states. Entries of
@@ -107,7 +107,7 @@ class RoutedExperts:
         return self._down.bits
 
     def __call__(self, x: mx.array, shared: mx.array) -> mx.array:
-        """Return the weighted sum of the experts' outputs [1, n, H], given that of the shared one."""
+        """Return the experts' weighted outputs [1, n, H], plus the shared one's."""
         c, shares = self._config, mx.softmax(self._router(x), axis=-1, precise=True)
         chosen = mx.argpartition(shares, kth=-c.chosen, axis=-1)[..., -c.chosen :]
         weights = mx.take_along_axis(shares, chosen, axis=-1)

@@ -12,7 +12,7 @@ LAYER, MLP = "layers.0.", "layers.0.mlp."
 
 
 def renamed(weights: dict[str, mx.array]) -> dict[str, mx.array]:
-    """Return the tensors of a head without their prefix in a whole model's files, from which only `mtp.*` are used."""
+    """Return the tensors `mtp.*` without their prefix in a whole model."""
     native = {name.removeprefix("mtp."): array for name, array in weights.items() if name.startswith("mtp.")}
     # In a whole model's files, norms are published as differences from 1
     added = {name: _plus_one(array) for name, array in native.items() if name.endswith("norm.weight") or "_norm_" in name}
@@ -64,7 +64,7 @@ def take_layer(tensors: Tensors, config: MtpConfig, heads: AttentionHeads, input
 
 
 def take_experts(tensors: Tensors, experts: Experts, hidden: int) -> list[Matrix]:
-    """Take the stacked gate, up, and down matrices of all experts, in any of the published layouts."""
+    """Take all experts' stacked gate, up, and down matrices, in any layout."""
     c, separate, switch = experts, MLP + "experts.", MLP + "switch_mlp."
     sizes = {"gate_proj": (c.size, hidden), "up_proj": (c.size, hidden), "down_proj": (hidden, c.size)}
     if f"{separate}gate_up_proj.weight" in tensors:

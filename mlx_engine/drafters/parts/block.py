@@ -16,7 +16,7 @@ BlockLayer = Callable[[mx.array, View, Multiply], mx.array]
 
 @dataclass(frozen=True)
 class BlockPass:
-    """Runs blocks, one over a context while decoding, many over several contexts in training."""
+    """Runs one block over a context, or in training many over several."""
 
     config: BlockConfig
     ends: Ends
@@ -24,7 +24,7 @@ class BlockPass:
     injection: Injection
 
     def hidden(self, context: DraftContext, anchor: mx.array, width: int, multiply: Multiply) -> mx.array:
-        """Return the final hidden states [width - 1, H] of the rows that propose tokens after `anchor`, [1] uint32."""
+        """Return the final hidden states [width - 1, H] of the proposing rows."""
         c = self.config
         width += c.first_row - 1  # of the drafter's block
         kinds = list(zip(c.windows, c.causal, strict=True))
@@ -34,7 +34,7 @@ class BlockPass:
         return self._run(anchor[None], width, views, multiply)[0]
 
     def trained(self, features: mx.array, anchors: mx.array, positions: mx.array) -> mx.array:
-        """Return the final hidden states [N, A, block size - 1, H] of the rows that propose tokens.
+        """Return the final hidden states [N, A, block size - 1, H].
 
         Args:
             features: of N sequences, [N, S, taps * H].
@@ -79,7 +79,10 @@ def block_mask(context: DraftContext, window: int | None, causal: bool, width: i
 
 
 def _training_mask(positions: mx.array, length: int, window: int | None, causal: bool, width: int) -> mx.array:
-    """Return the visible keys of all rows, [N, 1, A * width, length + A * width] bool: the context's, then those of all blocks."""
+    """Return the visible keys [N, 1, A * width, length + A * width], bool.
+
+    The keys are the context's, then those of all blocks.
+    """
     count, blocks = positions.shape
     start = mx.repeat(positions, width, axis=1)[:, :, None]  # of each row's block
     row, block = mx.arange(blocks * width) % width, mx.arange(blocks * width) // width

@@ -1,4 +1,4 @@
-"""The config of drafters that fill a block in one pass: DFlash, DFlash 2, and DSpark."""
+"""The config of drafters that fill a block in one pass."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -41,7 +41,7 @@ def vectors(config: BlockConfig) -> dict[str, int]:
 
 
 def heads_of(config: BlockConfig, scale: float | None = None) -> AttentionHeads:
-    """Return the attention's sizes. Scores are scaled by the root of the heads' size by default."""
+    """Return the attention's sizes. The scale is the root of the heads' size."""
     c, rotation = config, Rotation.of(config.rope, config.head_dim)
     return AttentionHeads(c.heads, c.kv_heads, c.head_dim, c.norm_eps, c.head_dim**-0.5 if scale is None else scale, rotation)
 

@@ -104,7 +104,7 @@ class LayerContext:
         return None if self._buffer is None else self._buffer[..., start - self.first : end - self.first, :]
 
     def row(self, position: int | mx.array) -> mx.array | None:
-        """Return the keys and values of one position, [1] int32 if only the device knows it; None if empty."""
+        """Return the keys and values of one position, or None if empty."""
         return None if self._buffer is None else self._buffer[..., position - self.first, :]
 
     def place(self, span: DeviceSpan) -> None:
@@ -169,7 +169,7 @@ class DraftContext:
             self.kinds[_FEATURES] = LayerContext(features)
 
     def before(self, size: int) -> mx.array:
-        """Return the features [1, size] of the position before the anchor; zeros at position 0."""
+        """Return the features [1, size] before the anchor; zeros at position 0."""
         row = self.kinds[_FEATURES].row(self.start - 1) if self.span is not None or self.kinds[_FEATURES].rows else None
         return mx.zeros((1, size)) if row is None else row.reshape(1, size)
 

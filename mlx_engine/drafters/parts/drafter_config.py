@@ -1,4 +1,4 @@
-"""What the configs of all kinds of drafters have, and how published fields are read.
+"""What all drafters' configs have, and how published fields are read.
 
 Publishers lay out the fields differently and revise checkpoints in place. So everything is read from the file, and nothing depends
 on a repo's name. The field rules follow z-lab's dflash 0.1.0, the loaders in vLLM and speculators, and published configs.
@@ -125,7 +125,7 @@ def _stored(fields: ConfigFields) -> Stored | None:
 
 
 def checked(config: C, fields: ConfigFields) -> C:
-    """Return the config if its values don't contradict each other and every field was understood.
+    """Return a config without contradictions and unknown fields.
 
     Raises:
         UserError: they do, or `fields` has one that could affect the computation and wasn't read.

@@ -14,7 +14,7 @@ TargetEnd = Callable[[mx.array], mx.array]
 
 
 class Ends:
-    """Embedding, final norm, and head. Embedding and head are the target's unless the checkpoint has its own.
+    """Embedding, final norm, and head, the target's own if absent.
 
     Args:
         tensors: the drafter's tensors.
@@ -72,7 +72,7 @@ class Ends:
         return mx.tanh(logits / c.softcap) * c.softcap if c.softcap else logits
 
     def noise(self, noise: mx.array | None, rows: int) -> mx.array | None:
-        """Return the part of the noise [rows or more, V] that belongs to the logits of rows."""
+        """Return the noise [rows or more, V] for the logits of rows."""
         if noise is None:
             return None
         return noise[:rows, : self._config.vocab_size] if self.tokens is None else noise[:rows, self.tokens]

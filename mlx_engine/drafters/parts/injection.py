@@ -55,7 +55,9 @@ class FeatureFusion:
 
 
 class Injection:
-    """Turns features into keys and values. Layers with the same window form a group, which is extended in one step.
+    """Turns features into keys and values, by groups of layers.
+
+    Layers with the same window form a group, which is extended in one step.
 
     Args:
         tensors: the drafter's tensors, which are freed.
@@ -91,7 +93,7 @@ class Injection:
     def keys_values(
         self, features: mx.array, start: int | mx.array, operations: Operations = PLAIN, multiply: Multiply = None
     ) -> dict[int | None, mx.array]:
-        """Return the keys and values [2, L, H, S, D] of each window's layers, for features [S, F] at positions from `start` on."""
+        """Return keys and values [2, L, H, S, D] by window for features [S, F]."""
         fused = self.fusion(features, self._eps, multiply)
         projected = self._matrix(fused, multiply)
         if self._bias is not None:
@@ -118,7 +120,7 @@ class Injection:
         return context.kinds[self._windows[layer]].layer(self._slot[layer])
 
     def held_by_layer(self, features: mx.array) -> list[tuple[mx.array, mx.array]]:
-        """Return each layer's keys and values [N, H, S, D] of the features [N, S, F] of sequences from position 0 on."""
+        """Return keys and values [N, H, S, D] by layer for features [N, S, F]."""
         sequences = [self.keys_values(one, 0) for one in features]
         stacked = {window: mx.stack([one[window] for one in sequences], axis=2) for window in self._groups}  # [2, L, N, ..]
         return [(stacked[window][0, self._slot[i]], stacked[window][1, self._slot[i]]) for i, window in enumerate(self._windows)]

@@ -27,7 +27,7 @@ class AttentionHeads:
 
 @dataclass(frozen=True)
 class View:
-    """What a layer's rows attend to besides each other: B blocks of w rows, each over one of N contexts.
+    """What a layer's rows attend to: B blocks of w rows over N contexts.
 
     Attributes:
         held: the contexts' keys and values, [N, H, rows, D] each.
@@ -44,7 +44,7 @@ class View:
     blocks: int = 1
 
     def join(self, heads: mx.array) -> mx.array:
-        """Return the heads [B, heads, w, D] of blocks as those of their contexts, [N, heads, B / N * w, D]."""
+        """Return heads [B, heads, w, D] as [N, heads, B / N * w, D]."""
         if self.blocks == 1:
             return heads
         _, count, width, dim = heads.shape
@@ -69,7 +69,7 @@ def sigmoid(gate: mx.array, out: mx.array) -> mx.array:
 
 @dataclass(frozen=True)
 class Layer:
-    """The weights of a layer, with fused projections, and its computation. `qkv` stacks query, key, and value heads."""
+    """The weights of a layer, with query, key, and value fused, and its pass."""
 
     heads: AttentionHeads
     input_norm: mx.array
@@ -88,7 +88,7 @@ class Layer:
     sinks: mx.array | None = None  # [heads], DSpark: logit of each head's attention sink
 
     def __call__(self, x: mx.array, view: View, multiply: Multiply) -> mx.array:
-        """Run the layer on blocks [B, w, H], and return their rows starting at `view.read`."""
+        """Run the layer on [B, w, H], and return the rows from `view.read` on."""
         attended = self.attention(mx.fast.rms_norm(x, self.input_norm, self.heads.eps), view, multiply)
         return self.finish(x[:, view.read :], attended, multiply)
 
@@ -103,11 +103,11 @@ class Layer:
         return (x + mx.fast.rms_norm(fed, self.after[1], eps)) * self.factor
 
     def attention(self, x: mx.array, view: View, multiply: Multiply) -> mx.array:
-        """Return the attention output [B, w - read, H] of the rows starting at `view.read`."""
+        """Return the attention output [B, w - read, H] from `view.read` on."""
         return self.attend(x[:, view.read :], *self.project(x, view, multiply), view, multiply)
 
     def project(self, x: mx.array, view: View, multiply: Multiply) -> tuple[mx.array, mx.array, mx.array]:
-        """Return the queries of the rows starting at `view.read`, and the keys and values of context and block."""
+        """Return the queries from `view.read` on, and all keys and values."""
         h = self.heads
         qkv = self.qkv(x, multiply)
         if self.qkv_bias is not None:

@@ -99,7 +99,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Adapted(Matrix):
-    """A matrix plus the product of two narrow ones, its LoRA weights b [rows, rank] and a [rank, columns]."""
+    """A matrix plus LoRA weights b [rows, rank] and a [rank, columns]."""
 
     a: mx.array | None = None
     b: mx.array | None = None
@@ -115,7 +115,7 @@ class Adapted(Matrix):
 
 @dataclass(frozen=True)
 class Stacked(Matrix):
-    """Matrices whose products are concatenated, for training. `weight` is the first one's."""
+    """Matrices whose products are concatenated. `weight` is the first one's."""
 
     parts: tuple[Matrix, ...] = ()
 
@@ -125,7 +125,7 @@ class Stacked(Matrix):
 
 
 def arrays_of(*things: Any) -> list[mx.array]:
-    """Return all arrays in parts of drafters, each once. What belongs to the target is left out."""
+    """Return all arrays in parts of drafters, without the target's, each once."""
     found: dict[int, mx.array] = {}
     waiting = [*things]
     while waiting:

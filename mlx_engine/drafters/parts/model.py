@@ -79,7 +79,7 @@ class BlockModel(DrafterModel[B]):
         return self.logits(self.hidden(context, anchor, width))
 
     def trained_logits(self, features: mx.array, blocks: mx.array, positions: mx.array) -> mx.array:
-        """Return the logits [N, A, block size - 1, V] of the tokens after the anchors of blocks.
+        """Return the logits [N, A, block size - 1, V] after the blocks' anchors.
 
         Args:
             features: of N sequences, [N, S, taps * H].

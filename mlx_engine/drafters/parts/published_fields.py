@@ -1,4 +1,4 @@
-"""The fields of drafters with a repository of their own: DFlash, DFlash 2, DSpark, and EAGLE-3."""
+"""The fields of drafters that have a repository of their own."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -54,7 +54,7 @@ class PublishedFields(ConfigFields):
         self.architectures = architectures(config)
 
     def common(self, partial: str = "", copied: bool = False) -> dict[str, Any]:
-        """Return the arguments of `DrafterConfig` that all published kinds have; see `read_rope` for the others."""
+        """Return the arguments that all published `DrafterConfig`s have."""
         size = sizes(self)
         target_layers, draft_vocab = self.optional("num_target_layers"), self.optional("draft_vocab_size")
         multipliers = [self.number(name, 1.0, above=0.0) for name in ("output_multiplier", "logit_scale")]

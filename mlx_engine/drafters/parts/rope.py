@@ -1,4 +1,4 @@
-"""RoPE frequencies of a drafter: plain, partial, proportional, linear, llama3, or yarn.
+"""RoPE frequencies of a drafter, of all kinds.
 
 mlx-lm's yarn always rounds its correction range, which some published drafters turn off (`truncate: false`).
 
@@ -25,7 +25,10 @@ class Rotation:
         return cls(*frequencies(rope, dim))
 
     def __call__(self, heads: mx.array, start: int | mx.array) -> mx.array:
-        """Rotate heads [B, heads, rows, D], whose first row is at `start`; one position per block, [B], or one for all."""
+        """Rotate heads [B, heads, rows, D] from `start` on: [B], or one for all.
+
+        `start` is the position of the first row: one per block, [B], or one for all.
+        """
         if self.scale != 1.0:
             heads = heads * self.scale
         dim = heads.shape[-1]

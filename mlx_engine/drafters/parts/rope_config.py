@@ -7,7 +7,7 @@ from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction,
 
 @dataclass(frozen=True)
 class Rope:
-    """Rotary embedding settings. `kind` is default, partial, proportional, linear, llama3, or yarn."""
+    """Rotary embedding of a kind: default, partial, proportional, linear, llama3, yarn"""
 
     theta: float
     kind: str = "default"

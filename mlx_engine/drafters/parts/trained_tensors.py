@@ -1,4 +1,4 @@
-"""A drafter's tensors in training: some are trained, the others are as they were taken to decode."""
+"""A drafter's tensors in training, some of which are trained."""
 
 import mlx.core as mx
 
@@ -11,7 +11,7 @@ Trained = dict[str, mx.array]
 
 
 class RecordedTensors(Tensors):
-    """Tensors that keep what is taken, to make the same drafter again with `TrainedTensors`."""
+    """Tensors that keep what is taken, to use it again for training."""
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None, bits: int) -> None:
         super().__init__(weights, dtype, stored, bits)

@@ -35,7 +35,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about a pair before its download. Tuples hold target, then drafter; `listings` only the target if it is both."""
+    """Facts about a pair before its download, by target and drafter."""
 
     pair: Pair
     listings: tuple[Listing, ...]

@@ -80,7 +80,7 @@ def needs_token(text: EngineText) -> bool:
 
 
 def retry_after(header: str) -> float | None:
-    """Return the delay of a Retry-After header in seconds, at most 300; None if invalid."""
+    """Return a Retry-After header in seconds, at most 300, or None."""
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", header, re.ASCII):
         return min(float(header), _LONGEST_WAIT)
     try:

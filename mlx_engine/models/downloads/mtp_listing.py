@@ -18,7 +18,7 @@ _INDEX = "model.safetensors.index.json"
 
 
 def head_listing(hub: Hub, listing: Listing) -> Listing:
-    """Return the listing of a model's MTP head: config.json, and its part of each weight file.
+    """Return the listing of a model's MTP head: config and parts of files.
 
     Raises:
         UserError: the repo has no head, or the hub can't be used.
@@ -31,7 +31,7 @@ def head_listing(hub: Hub, listing: Listing) -> Listing:
 
 
 def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
-    """Return the weight files that contain tensors of the head, or all files without an index."""
+    """Return the files with tensors of the head, or all without an index."""
     weights = [file for file in listing.files if file.path.endswith(".safetensors")]
     if listing.find(_INDEX) is None:
         return weights
@@ -43,7 +43,7 @@ def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
 
 
 def _part(hub: Hub, listing: Listing, file: RemoteFile) -> RemoteFile | None:
-    """Return the head's part of a weight file: an excerpt, the file itself if it has nothing else, or None."""
+    """Return the head's part of a weight file, or None."""
     (length,) = LENGTH.unpack(hub.read_range(listing, file, 0, LENGTH.size))
     start = LENGTH.size + length
     if length > LARGEST_HEADER or start > file.size:

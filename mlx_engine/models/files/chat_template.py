@@ -37,7 +37,7 @@ def template_problem(config: Mapping[str, Any], sizes: Mapping[str, int], settin
 
 
 def folder_template_problem(folder: Path, config: Mapping[str, Any]) -> EngineText | None:
-    """Return why the target in a folder can't chat, or None if it can or its files can't be read."""
+    """Return why a target can't chat, or None if it can or is unreadable."""
     try:
         sizes = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
         settings = _read_object(folder / SETTINGS_FILE) if SETTINGS_FILE in sizes else {}
@@ -47,7 +47,7 @@ def folder_template_problem(folder: Path, config: Mapping[str, Any]) -> EngineTe
 
 
 def default_template(found: object) -> str:
-    """Return the template for chats of a "chat_template" field, which can hold several by name, or ""."""
+    """Return the chat template of a field that may hold several, or ""."""
     if isinstance(found, list):
         found = {one.get("name"): one.get("template") for one in found if isinstance(one, dict)}
     text = found.get("default") if isinstance(found, dict) else found

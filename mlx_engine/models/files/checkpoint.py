@@ -116,7 +116,7 @@ def weight_bytes(folder: Path) -> int:
 
 
 def weight_paths(folder: Path) -> list[Path]:
-    """Return the safetensors files of a model, and of an MTP head that is stored separately."""
+    """Return the safetensors files of a model and its separate MTP head."""
     return sorted(file for file in folder.glob("m*.safetensors") if is_wanted(file.name))
 
 

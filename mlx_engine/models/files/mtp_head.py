@@ -1,4 +1,4 @@
-"""MTP heads that are part of a whole model: the tensors `mtp.*` in its weight files."""
+"""MTP heads in a whole model: the tensors `mtp.*` of its weight files."""
 
 import json
 import struct
@@ -42,14 +42,14 @@ def head_bytes(folder: Path) -> int:
 
 
 def pair_bytes(target: Path, drafter: Path | None) -> tuple[int, int]:
-    """Return the bytes of the weights of target and drafter. A head in the target's folder counts as the drafter's only."""
+    """Return the bytes of target and drafter, with a head counted once."""
     head = head_bytes(drafter) if drafter else 0
     inside = head if drafter == target else head_bytes(target)
     return weight_bytes(target) - inside, head or (weight_bytes(drafter) if drafter else 0)
 
 
 def is_intact(path: Path, excerpt: Excerpt) -> bool:
-    """Return whether a downloaded part of a head has its header, and no NaN or infinity."""
+    """Return whether a part of a head has its header and only finite values."""
     import numpy as np  # slow to import
 
     with open_regular(path) as stream:

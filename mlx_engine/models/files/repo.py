@@ -48,7 +48,7 @@ class Excerpt:
     ranges: tuple[tuple[int, int], ...]  # first byte and end of each
 
     def locate(self, first: int, end: int) -> tuple[int, int]:
-        """Return where byte `first` of the excerpt is in the file, and how far, up to `end`, the bytes after it follow there."""
+        """Return where byte `first` is in the file, and how far it goes on."""
         at = len(self.start)
         for begin, stop in self.ranges:
             if first < (ends := at + stop - begin):
@@ -88,7 +88,7 @@ def is_repo(name: object) -> bool:
 
 
 def is_head(name: str) -> bool:
-    """Return whether a name is that of a model's MTP head, such as Qwen/Qwen3.5-9B#mtp."""
+    """Return whether a name is that of a head, such as Qwen/Qwen3.5-9B#mtp."""
     return name.endswith(_HEAD)
 
 
@@ -121,7 +121,7 @@ def is_commit(name: object) -> bool:
 
 
 def is_wanted(path: str) -> bool:
-    """Return whether a file is data that mlx-lm or a drafter reads from the top level of a repo."""
+    """Return whether a file is data that a model reads, at a repo's top."""
     if "/" in path or path.startswith("."):
         return False
     return path.endswith(_SUFFIXES) or (path.startswith(_WEIGHTS) and path.endswith(".safetensors"))
@@ -133,7 +133,7 @@ def climbs_out(path: str) -> bool:
 
 
 def check_count(repo: str, count: int) -> None:
-    """Refuse a repo with more files than a model can have, which would keep a download busy for hours."""
+    """Refuse a repo with more files than a model can have."""
     if count > MOST_FILES:
         template = "{repo} lists {count:,} files, but a model has at most {most:,}. Choose another repo."
         raise UserError("too_many_files", template, repo=repo, count=count, most=MOST_FILES)

@@ -64,7 +64,7 @@ def read_record(file: Path) -> AdapterRecord:
 
 
 def remove_adapter(drafter: Path, target: Path) -> Path | None:
-    """Delete a drafter's adapter for a target, and return its file, or None if there is none.
+    """Delete a drafter's adapter, and return its file or None.
 
     Raises:
         UserError: the file can't be deleted.
@@ -100,7 +100,7 @@ def _runs() -> Path:
 
 @contextmanager
 def locked_run(target: Path, drafter: Path) -> Iterator[Path]:
-    """Return the folder of a pair's run, and delete those of other pairs, which hold replies too.
+    """Return the folder of a pair's run, and delete those of other pairs.
 
     Raises:
         UserError: another process tunes the drafter, or the folder can't be made.
@@ -121,7 +121,7 @@ def locked_run(target: Path, drafter: Path) -> Iterator[Path]:
 
 
 def delete_runs(keep: Path | None = None) -> bool:
-    """Delete what unfinished runs left on disk, except runs in progress and a folder to keep.
+    """Delete unfinished runs, except those in progress and one to keep.
 
     Returns:
         Whether there was anything to delete.
@@ -138,7 +138,7 @@ def delete_runs(keep: Path | None = None) -> bool:
 
 @dataclass(frozen=True)
 class UnfinishedRun:
-    """A run that the window started and that has not ended, with its prompts and progress from 0 to 1."""
+    """A run that hasn't ended, with its prompts and progress from 0 to 1."""
 
     prompts: tuple[tuple[Message, ...], ...]
     fraction: float

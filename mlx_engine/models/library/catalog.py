@@ -109,7 +109,7 @@ class CatalogEntry:
         return tuple(Pair(target.repo, drafter.repo) for target in self.targets for drafter in self.drafters)
 
     def pair(self, bits: int | None = None) -> Pair:
-        """Return the target with the given quantization, or the first one, with the best drafter."""
+        """Return the target of this quantization with the best drafter."""
         if BUILT_IN in self.tags:
             raise UserError("pair_is_built_in", "{name} comes with Slipstream and can't be downloaded or removed.", name=self.name)
         if not self.targets or not self.drafters:

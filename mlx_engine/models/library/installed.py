@@ -47,7 +47,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
 
 
 def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
-    """Return the folders of all drafters on this disk that fit a target: the user's, the catalog's best ones, then the rest.
+    """Return the folders of all drafters on this disk that fit a target.
 
     Args:
         target: folder of the target.
@@ -61,14 +61,14 @@ def installed_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
 
 
 def auto_drafters(target: Path, *others: Path | None) -> tuple[Path, ...]:
-    """Return the installed drafters in the order in which Auto tries them; see `installed_drafters`."""
+    """Return the installed drafters in the order in which Auto tries them."""
     return MeasuredSpeeds().ranked(target, installed_drafters(target, *others))
 
 
 def drafters_among(
     local: list[LocalModel], target: Path, config: dict, catalog: Catalog, custom: tuple[CustomPair, ...]
 ) -> tuple[Path, ...]:
-    """Return the folders of local drafters that fit a target; see `installed_drafters`. The target's own MTP head is the last.
+    """Return local drafters that fit a target, its own MTP head last.
 
     Args:
         config: the target's config.json.

@@ -15,7 +15,7 @@ _LONGEST_NAME = 80  # characters
 
 @dataclass(frozen=True)
 class Pair:
-    """A target and drafter on the hub, or a target and the MTP head in its repo. Without a drafter, decoding is plain."""
+    """A target and a drafter, or MTP head, on the hub, or a target alone."""
 
     target: str
     drafter: str | None = None

@@ -54,7 +54,7 @@ class SpeedRange:
 def predict_speeds(
     facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int
 ) -> dict[Mode, SpeedRange]:
-    """Predict the speed of plain decoding and, if enough is published for the drafter's kind, of drafting.
+    """Predict the speed of plain decoding and, if known, of drafting.
 
     Returns an empty result if the config lacks fields or the pair is tiny.
 
@@ -91,7 +91,7 @@ def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
 
 
 class MeasuredSpeeds:
-    """Saved decoding speeds of replies on this machine, by pair, as they were when they were read."""
+    """Decoding speeds of replies on this machine by pair, when read."""
 
     def __init__(self) -> None:
         self._rates = _read_rates()

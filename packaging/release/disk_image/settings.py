@@ -1,4 +1,4 @@
-"""Settings of the disk image for dmgbuild; `release.py image` passes the app with -D app=…"""
+"""Settings of the disk image for dmgbuild; see `release.py image`."""
 
 from pathlib import Path
 
