@@ -276,7 +276,7 @@ class Conductor(QObject):
 
     @Slot()
     def _load_again(self) -> None:
-        """Load the pair that a comparison replaced. Auto may choose anew."""
+        """Load the pair that a comparison replaced. Auto may choose another drafter."""
         self.loader.load(self.loader.here)
 
     def connect_to(self, saved: SavedConnection) -> None:

@@ -370,7 +370,7 @@ def run_pass(stream: Stream, target: Target) -> bool:
 
 
 def decode(stream: Stream, target: Target, alone: Callable[[], bool] = lambda: True) -> Generator[Step, None, None]:
-    """Run a stream by itself, and yield the step of each pass until the reply ends.
+    """Run a stream alone, and yield the step of each pass until the reply ends.
 
     Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
     queued if it can wait, before a step is yielded, so that the device works while the host processes the text. If other replies

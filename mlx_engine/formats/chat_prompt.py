@@ -223,7 +223,7 @@ def template(
 
 
 def _tokens(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None, limit: int | None = None) -> list[int]:
-    """Return the tokens of a text, of which only what is new is tokenized."""
+    """Return the tokens of a text, and tokenize only what is new."""
     known = known_prompts(tokenizer)
     size, tokens = known.beginning(text)
     tokens += _encode(tokenizer, text[size:], cancel, limit)

@@ -1,4 +1,4 @@
-"""Values that a call contains as text. The tool's schema says of which kind."""
+"""Values that a call contains as text, read by the kinds in the tool's schema."""
 
 import ast
 import json

@@ -199,7 +199,7 @@ def keychain(release: Release) -> None:
 
 
 def inside_out(app: Path) -> Iterator[Path]:
-    """Yield all that is signed by itself, innermost first, the app last."""
+    """Yield everything with its own signature, innermost first, the app last."""
     parts = set()
     for path in app.rglob("*"):
         if path.is_symlink():

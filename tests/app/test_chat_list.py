@@ -227,7 +227,7 @@ def test_the_list_says_that_it_is_empty_only_once_it_is_read(start: Start) -> No
 
 
 def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1000) -> ChatList:
-    """Return a list that has the focus, three chats a day, the first of which is alone in its section."""
+    """Return a focused list with three chats a day. The first chat is alone in its section."""
     library, now = session.conductor.library, time.time()
     for number in range(length):
         library.entries[f"c{number}"] = ChatSummary(

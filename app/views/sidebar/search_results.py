@@ -95,7 +95,7 @@ def _at(seconds: float) -> str:
 
 
 def _when(seconds: float) -> str:
-    """Format seconds since 1970 as a time of today, or else a short date."""
+    """Format seconds since 1970 as a time of today or a short date."""
     moment = QDateTime.fromSecsSinceEpoch(int(seconds))
     part = moment.time() if moment.date() == QDate.currentDate() else moment.date()
     return QLocale().toString(part, QLocale.FormatType.ShortFormat)

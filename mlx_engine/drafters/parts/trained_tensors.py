@@ -1,4 +1,4 @@
-"""A drafter's tensors in training, some of which are trained."""
+"""A drafter's tensors in training, trained and frozen ones."""
 
 import mlx.core as mx
 
