@@ -54,7 +54,10 @@ class ImportOutcome:
     remark: str = ""
 
 
-def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: Progress = lambda share: None) -> ImportOutcome:
+def _ignore(share: float) -> None: ...
+
+
+def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: Progress = _ignore) -> ImportOutcome:
     """Store the chats of a file that the store doesn't have, all or none.
 
     Args:
@@ -104,7 +107,7 @@ def _reported(items: Sequence[_T], progress: Progress, first: float, last: float
         yield item
 
 
-def read(file: Path, progress: Progress) -> ImportedChats:
+def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
     """Read the chats of a file.
 
     Raises:
@@ -137,7 +140,7 @@ def _too_large(name: str) -> UserError:
     return UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
 
 
-def from_json(data: object, name: str, progress: Progress) -> ImportedChats:
+def from_json(data: object, name: str, progress: Progress = _ignore) -> ImportedChats:
     """Read chats from parsed JSON. Error messages contain `name`, the file's name."""
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:

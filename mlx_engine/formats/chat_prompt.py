@@ -42,12 +42,13 @@ class RenderedPrompt:
 
 
 class ContextExceeded(UserError):
-    """The refusal of a text that is far too long for the context."""
+    """The refusal of a text that is far too long for the context.
 
-    @property
-    def estimate(self) -> int:
-        """Estimated number of tokens of the whole text."""
-        return int(str(dict(self.text.values)["estimate"]))
+    Attributes:
+        estimate: estimated number of tokens of the whole text.
+    """
+
+    estimate = 0
 
 
 def render(
@@ -174,13 +175,17 @@ def _encode(
     if limit is not None and len(text) > _CHARACTERS_PER_TOKEN * limit:
         tokens = len(encode(text[: _CHARACTERS_PER_TOKEN * limit]))
         if tokens > limit + limit // 4:  # the cut may change the tokens of the last word
-            template = (
-                "The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. "
-                "Shorten the chat, or start a new one."
-            )
-            estimate = round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit))
-            raise ContextExceeded("context_exceeded", template, tokens=tokens, limit=limit, estimate=estimate)
+            raise _context_exceeded(tokens, limit, round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit)))
     return encode(text)
+
+
+def _context_exceeded(tokens: int, limit: int, estimate: int) -> ContextExceeded:
+    template = (
+        "The chat has at least {tokens:,} tokens, but the context holds only {limit:,}. Shorten the chat, or start a new one."
+    )
+    error = ContextExceeded("context_exceeded", template, tokens=tokens, limit=limit)
+    error.estimate = estimate
+    return error
 
 
 def _check(messages: Sequence[Message]) -> None:
