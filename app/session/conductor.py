@@ -230,11 +230,6 @@ class Conductor(QObject):
     def _why_private(self) -> str:
         return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=self.sent_to)
 
-    @property
-    def can_compare_last(self) -> bool:
-        """Whether the last prompt can be compared now."""
-        return self.can_compare and self.chat.last_comparable is not None
-
     def refusal(self) -> Notice | None:
         """Return why nothing can start now, or None."""
         if self.comparison_job.running:

@@ -37,7 +37,7 @@ class Run:
 
 
 class EngineClient(Protocol):
-    """What takes requests: an engine here or elsewhere, or the switch."""
+    """An engine here or elsewhere, or the switch, to which requests are submitted."""
 
     def submit(self, request: Request, deliver: Deliver) -> Run:
         """Queue a request.

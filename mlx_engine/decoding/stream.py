@@ -112,7 +112,7 @@ class Stream:
         copies: proposes copies of earlier text.
         queue_ahead: whether to queue drafter rounds.
         opens: whether the next pass is that of the prompt's last token, which is a plain step in no statistics.
-        joined: whether another reply ran since the next pass was begun, whose time therefore says nothing.
+        joined: whether another reply ran since the next pass was begun, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
     """
 
@@ -245,7 +245,7 @@ class Stream:
         )
 
     def close(self) -> None:
-        """End caches and context after read passes and plain steps, not rounds.
+        """Move caches and context to where the next turn continues.
 
         They end after the last read pass and the queued plain steps. Queued rounds are discarded.
         """

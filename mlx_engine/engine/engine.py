@@ -150,7 +150,7 @@ class Engine:
 
         Args:
             target: folder with config.json, weights, and tokenizer.
-            drafter: folder of the DFlash drafter, or None for plain decoding.
+            drafter: folder of the drafter, or None for plain decoding.
             drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
             tuned: whether to use the drafter's adapter for this target, if there is one.
 

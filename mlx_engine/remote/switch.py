@@ -12,7 +12,7 @@ from mlx_engine.remote.remote_engine import RemoteEngine
 
 
 class EngineSwitch:
-    """An `EngineClient` of the local engine or, after `Connect`, to a server.
+    """The local engine's `EngineClient` or, after `Connect`, that of a server.
 
     `Connect` frees the local pair, and `LoadPair` disconnects. If one of them fails, the engine in use doesn't change. Requests
     about this computer always go to the local engine. Private requests never go to a server.

@@ -1,1 +1,1 @@
-"""The chat panel: the composer, the reply in progress, and the context meter."""
+"""The chat panel: the composer, attachments, and the context meter."""

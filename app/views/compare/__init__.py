@@ -1,1 +1,1 @@
-"""The Compare window, which runs one prompt in both decoding modes."""
+"""The Compare window."""

@@ -1,1 +1,1 @@
-"""The This Mac window, measurements, and the memory warning."""
+"""The This Mac window, and the memory warning."""

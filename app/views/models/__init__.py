@@ -1,1 +1,1 @@
-"""The Models window: pairs, downloads, and loading."""
+"""The Models window: pairs, connections, and downloads."""

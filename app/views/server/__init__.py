@@ -1,1 +1,1 @@
-"""The local server: its thread, its window, and its settings."""
+"""The Local Server window, and its settings."""

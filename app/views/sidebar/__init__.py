@@ -1,1 +1,1 @@
-"""The sidebar and the library of chats behind it."""
+"""The sidebar: the list of chats, folders, and search."""

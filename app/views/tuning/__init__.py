@@ -1,1 +1,1 @@
-"""Tuning of the loaded drafter: its window, and the process that does it."""
+"""The Tune Drafter window."""
