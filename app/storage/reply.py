@@ -38,8 +38,6 @@ RATE_WINDOW_S = 1.0
 # "interrupted": the app quit before the reply ended. "unanswered": an imported chat has no reply here.
 Ending = StopReason | Literal["interrupted", "unanswered"]
 
-# Statistics that are summed over the parts of a continued reply
-
 
 class Suppliers:
     """A run-length list of the supplier of each character, with constant-time append."""

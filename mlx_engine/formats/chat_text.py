@@ -95,7 +95,7 @@ def chat_text(
         if chat not in chats:
             chats.append(chat)
     rejected = list[list[Turn]]()
-    for chat in [chat for chat in chats if not any(kind <= _kind(chat) for kind in memory.rejected)] or chats:
+    for chat in [chat for chat in chats if not any(kind <= _kind(chat, options) for kind in memory.rejected)] or chats:
         try:
             text = _rendered(tokenizer, memory, chat, options, cancel)
         except (UserError, RenderingCancelled):
@@ -104,7 +104,7 @@ def chat_text(
             reason = str(error)  # not the error, whose traceback holds this frame and so the model
             rejected.append(chat)
         else:
-            memory.rejected.update(_kind(chat) for chat in rejected if _rejects_all(tokenizer, chat, options, cancel))
+            memory.rejected.update(_kind(chat, options) for chat in rejected if _rejects_all(tokenizer, chat, options, cancel))
             return text
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
 
@@ -126,13 +126,14 @@ def _rendered(
     return text
 
 
-def _kind(chat: Sequence[Turn]) -> Kind:
+def _kind(chat: Sequence[Turn], options: Mapping[str, Any]) -> Kind:
     """Return what a template may reject: successive turns, by role and fields.
 
-    A turn has its role and the names of the fields that aren't empty.
+    A turn has its role and the names of the fields that aren't empty. Options count, too.
     """
+    chosen = tuple(sorted((name, bool(value) if name == "tools" else value) for name, value in options.items()))
     turns = [("",), *((turn["role"], len(turn.get("tool_calls", ())) > 1, *filter(turn.get, turn)) for turn in chat)]
-    return frozenset(pairwise(turns))
+    return frozenset((chosen, *pairwise(turns)))
 
 
 def _rejects_all(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Mapping[str, Any], cancel: Event | None) -> bool:
@@ -143,8 +144,10 @@ def _rejects_all(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Map
             turn["tool_calls"] = [{**call, "function": {**call["function"], "arguments": {}}} for call in calls]
     try:
         on_thread(partial(render_chat, tokenizer, plain, **options), cancel, tokenizer)
-    except (UserError, RenderingCancelled):
+    except RenderingCancelled:
         raise
+    except UserError:  # too slow: not known
+        return False
     except Exception:  # templates raise anything
         return True
     return False

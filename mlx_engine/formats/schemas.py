@@ -160,7 +160,7 @@ def _check_number(name: str, value: Any, most: int, bounds_integers: bool = Fals
     if not _is_number(value):
         raise BadSchema(f"“{name}” isn't a number")
     exact = exact_json.exact(value)
-    if abs(exact) <= most and not isinstance(value, exact_json.LongFloat):
+    if not isinstance(value, exact_json.LongFloat) and abs(exact) <= most:  # `abs` fails on very large exponents
         return
     inclusive = name in ("minimum", "maximum") and bounds_integers and isinstance(value, int)
     if inclusive and abs(value) < 1 << 63 and (int(float(value)) == value or value == (1 << 63) - 1):

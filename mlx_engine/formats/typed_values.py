@@ -15,10 +15,12 @@ _MOST_LEVELS = 5  # of alternatives in alternatives
 
 
 def decoded(text: str) -> Any:
-    """Return the value of a text in JSON or Python, or the text."""
+    """Return the value of a text in JSON or Python that JSON can express, or the text."""
     for read in (json.loads, ast.literal_eval):
         with suppress(Exception):
-            return read(text)
+            value = read(text)
+            json.dumps(value, allow_nan=False)
+            return value
     return text
 
 

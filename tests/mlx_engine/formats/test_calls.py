@@ -166,12 +166,16 @@ def test_values_take_the_types_of_the_schema(family):
         call("weather", {"city": "12", "days": "3", "note": "5"}),
         call("weather", {"city": "1", "days": "many"}),
         call("weather", {"days": str(2**60 + 1)}),
+        call("weather", {"days": "NaN", "odd": "1e999"}),
+        call("weather", {"days": "...", "odd": "[1, Infinity]"}),
         call("typed", {"sunny": "True", "hours": "['a']", "place": '{"a": 1}', "most": "7", "rain": "2.0"}),
     ]
     assert calls_in(read(family, written(family, calls))) == [
         ("weather", {"city": "12", "days": 3, "note": "5"}),
         ("weather", {"city": "1", "days": "many"}),
         ("weather", {"days": 2**60 + 1}),
+        ("weather", {"days": "NaN", "odd": "1e999"}),
+        ("weather", {"days": "...", "odd": "[1, Infinity]"}),
         ("typed", {"sunny": True, "hours": ["a"], "place": {"a": 1}, "most": 7, "rain": 2.0}),
     ]
 

@@ -316,16 +316,17 @@ def test_what_a_template_rendered_or_rejected_before_changes_no_text(name, data)
         assert texts[0] == texts[1]
 
 
-def test_a_chat_rejected_for_its_words_rewrites_no_other_chat():
-    rejects = "{% if m.role == 'system' and 'no' in m.content %}{{ raise_exception('no') }}{% endif %}"
+def test_a_chat_rejected_for_its_words_or_options_rewrites_no_other_chat():
+    rejects = "{% if m.role == 'system' and (enable_thinking or 'no' in m.content) %}{{ raise_exception('no') }}{% endif %}"
     tokenizer = made("none", "{% for m in messages %}" + rejects + "<{{ m.role }}>{{ m.content }}{% endfor %}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chat_text, "_memories", WeakKeyDictionary())
         texts = [
-            chat_text.chat_text(tokenizer, (Message("system", system), Message("user", "b")))
-            for system in ("yes", "no", "yes", "yes")
+            chat_text.chat_text(tokenizer, (Message("system", system), Message("user", "b")), thinking)
+            for system, thinking in (("yes", False), ("no", False), ("yes", False), ("yes", True), ("yes", False))
         ]
-    assert texts[0] == texts[2] == texts[3] == "<system>yes<user>b" and texts[1] == "<user>no\n\nb"
+    assert texts[0] == texts[2] == texts[4] == "<system>yes<user>b"
+    assert (texts[1], texts[3]) == ("<user>no\n\nb", "<user>yes\n\nb")
 
 
 def test_texts_are_those_of_the_same_chat_at_the_same_time(renderings, monkeypatch):

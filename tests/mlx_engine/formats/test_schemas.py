@@ -118,6 +118,8 @@ def test_numbers_of_a_schema_are_matched_exactly_or_refused(keyword, number, kin
         ('{"minimum": 12345678901234567890.5}', "minimum"),
         ('{"maximum": 0.1000000000000000055}', "maximum"),
         ('{"maximum": 1e400}', "maximum"),
+        ('{"const": 1e9999999}', "const"),
+        ('{"maximum": -1e1000001}', "maximum"),
         ('{"exclusiveMinimum": 9007199254740992}', "exclusiveMinimum"),
         ('{"$defs": {"enum": {"exclusiveMaximum": 1e18}}, "$ref": "#/$defs/enum"}', "exclusiveMaximum"),
         ('{"a": {"b": {"const": 9007199254740993}}, "$ref": "#/a/b"}', "const"),
