@@ -249,7 +249,7 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
     "eos": (lambda client: client.code(tokens(SHORT, max_tokens=64)), "eos"),
     "length": (lambda client: client.code(some()), "length"),
     "plain": (lambda client: client.code(some(mode="plain")), "length"),
-    "sampled": (lambda client: client.code(some(temperature=1.0, logprobs=3)), "length"),
+    "sampled": (lambda client: client.code(some(temperature=1.0, logprobs=3, seed=1, ignore_eos=True)), "length"),
     "stop": (lambda client: client.code(some(stop=("t",))), "stop_string"),
     "canceled before": (canceled_before, "cancelled"),
     "canceled in the prompt": (lambda client: client.code(some(), cancel_at=PrefillProgress), "cancelled"),
