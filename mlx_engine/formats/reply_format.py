@@ -52,14 +52,14 @@ class ReplyFormat:
         return ChannelMarkers.of_pair(tokenizer, *self.thinking)
 
     def parse(self, block: str, tools: Sequence[ToolSpec], name: str) -> Sequence[ToolCall]:
-        """Return the calls of a block. May raise any exception.
+        """Return the calls of a block, if the format has calls. May raise anything.
 
         Args:
             block: text of the block.
             tools: tools of the request, which declare the types of arguments.
             name: name of the tool that the header of a message addresses.
         """
-        raise NotImplementedError
+        return ()
 
     def calls(self, block: str, tools: Sequence[ToolSpec], name: str = "") -> tuple[ToolCall, ...]:
         """Return the calls of a block, or () if not all of its text can be parsed."""
