@@ -61,7 +61,7 @@ class Slipstream(QObject):
         services.tuning.changed.connect(self._hold_tuning)
         services.conductor.busy_changed.connect(self._hold_reply)
         services.server.activity_changed.connect(self._hold_server)
-        services.conductor.reply_job.finished.connect(self._watch_peak)
+        services.conductor.reply_run.finished.connect(self._watch_peak)
 
     @Slot()
     def restart(self) -> None:
@@ -84,7 +84,7 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_reply(self) -> None:
-        held = self.services.conductor.busy and not self.services.conductor.reply_job.waiting
+        held = self.services.conductor.busy and not self.services.conductor.reply_run.waiting
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()

@@ -31,13 +31,13 @@ class ChatTitles(QObject):
         self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
-        conductor.reply_job.finished.connect(self._add)
+        conductor.reply_run.finished.connect(self._add)
         conductor.engine.idle.connect(self._timer.start)
 
     @Slot()
     def _add(self) -> None:
         """Queue the chat whose first reply has just ended."""
-        chat = self._conductor.reply_job.chat
+        chat = self._conductor.reply_run.chat
         if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
             self._waiting[chat.id] = chat.title, chat, self._conductor.sent_to
 

@@ -13,7 +13,7 @@ from app.session.engine_adapter import EngineAdapter
 from app.session.measurements import RooflineJob
 from app.session.notice import Notice
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyJob
+from app.session.reply_run import ReplyRun
 from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node, Turn, same_again
@@ -55,7 +55,7 @@ class Conductor(QObject):
         self.tools = tools or ToolBox(parent=self)
         self.library = ChatLibrary(store, self)
         self.loader = PairLoader(engine, self)
-        self.reply_job = ReplyJob(engine, self.library, self.tools, self)
+        self.reply_run = ReplyRun(engine, self.library, self.tools, self)
         self.comparison_job = ComparisonJob(engine, self)
         self.roofline_job = RooflineJob(engine, self)
         self.attachments = AttachmentReader(engine, lambda: self.loader.pair is not None and not self.sent_to, self)
@@ -73,12 +73,12 @@ class Conductor(QObject):
         self.library.restored.connect(self._return_to_restored)
         self.library.revealed.connect(self.open_chat)
         self.library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
-        for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_job.notified):
+        for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_run.notified):
             signal.connect(self.notify)
-        for job in (self.reply_job, self.comparison_job):
+        for job in (self.reply_run, self.comparison_job):
             job.started.connect(self.busy_changed)
             job.ended.connect(self.busy_changed)
-        self.reply_job.waiting_changed.connect(self.busy_changed)
+        self.reply_run.waiting_changed.connect(self.busy_changed)
         self.comparison_job.recorded.connect(self.comparisons.add)
         self.comparison_job.drafter_changed.connect(self._load_again)
         self.busy_changed.connect(self.roofline_job.stop)
@@ -198,17 +198,17 @@ class Conductor(QObject):
     @property
     def busy(self) -> bool:
         """Whether a reply or a comparison is running."""
-        return self.reply_job.running or self.comparison_job.running
+        return self.reply_run.running or self.comparison_job.running
 
     @property
     def replying_here(self) -> bool:
         """Whether the open chat's reply is being generated."""
-        return self.reply_job.chat is self.chat
+        return self.reply_run.chat is self.chat
 
     @property
     def replying_elsewhere(self) -> str:
         """Title of another chat whose reply is being generated, or an empty string."""
-        chat = self.reply_job.chat
+        chat = self.reply_run.chat
         return chat.title if chat is not None and chat is not self.chat else ""
 
     @property
@@ -234,7 +234,7 @@ class Conductor(QObject):
         """Return why nothing can start now, or None."""
         if self.comparison_job.running:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
-        if (title := self.replying_elsewhere) and self.reply_job.waiting:
+        if (title := self.replying_elsewhere) and self.reply_run.waiting:
             return Notice(
                 tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"
             )
@@ -327,7 +327,7 @@ class Conductor(QObject):
 
     def _reply(self, turn: Turn) -> None:
         turn.reply.drafter_kind = self.loader.pair.drafter_kind if self.loader.pair is not None else ""
-        self.reply_job.start(turn, self.chat, turn.request, self.offered_tools)
+        self.reply_run.start(turn, self.chat, turn.request, self.offered_tools)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off."""
@@ -339,7 +339,7 @@ class Conductor(QObject):
             return
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
-        self.reply_job.resume(turn, self.chat, request, self.offered_tools)
+        self.reply_run.resume(turn, self.chat, request, self.offered_tools)
 
     @Slot()
     def continue_rolling(self) -> None:
@@ -351,7 +351,7 @@ class Conductor(QObject):
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""
-        if turn.asked is not None and turn is not self.reply_job.turn:
+        if turn.asked is not None and turn is not self.reply_run.turn:
             self.editing = turn
             self.editing_changed.emit(turn)
 
@@ -374,7 +374,7 @@ class Conductor(QObject):
     def stop(self) -> None:
         """Stop the open chat's reply and any comparison. Other chats' replies continue."""
         if self.replying_here:
-            self.reply_job.stop()
+            self.reply_run.stop()
         self.comparison_job.stop()
 
     # Chats
@@ -402,7 +402,7 @@ class Conductor(QObject):
             if message_id and (node := chat.find(message_id)) is not None:
                 self._reveal(node)
 
-        chat = next((chat for chat in (self.chat, self.reply_job.chat) if chat is not None and chat.id == chat_id), None)
+        chat = next((chat for chat in (self.chat, self.reply_run.chat) if chat is not None and chat.id == chat_id), None)
         if chat is not None:
             show(chat)
         else:
@@ -433,8 +433,8 @@ class Conductor(QObject):
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:
-        if self.reply_job.chat is not None and self.reply_job.chat.id in chat_ids:
-            self.reply_job.stop()
+        if self.reply_run.chat is not None and self.reply_run.chat.id in chat_ids:
+            self.reply_run.stop()
         if self.chat.id in chat_ids:
             left = self.chat.id
             self.new_chat()

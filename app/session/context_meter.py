@@ -53,7 +53,7 @@ class ContextMeter(QObject):
             signal.connect(self.recount)
         conductor.loader.loaded.connect(self._forget)
         conductor.chat_changed.connect(self._forget)
-        conductor.reply_job.changed.connect(self._grow)
+        conductor.reply_run.changed.connect(self._grow)
 
     @property
     def counting(self) -> bool:

@@ -75,7 +75,7 @@ class Picker(QObject):
         for signal in (self._loader.loaded, self._loader.changed, conductor.busy_changed):
             signal.connect(self.changed)
         self._loader.loaded.connect(self._follow_loaded)
-        conductor.reply_job.finished.connect(self._record_speed)
+        conductor.reply_run.finished.connect(self._record_speed)
 
     def start(self) -> None:
         """Continue the downloads of an earlier run."""

@@ -14,7 +14,7 @@ from app.storage.wording import percent
 from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
 from app.text.language import LANGUAGES, tr
 from mlx_engine.api_server import PORT
-from mlx_engine.mcp.tool_loop import MOST_STEPS
+from mlx_engine.mcp.tool_turn import MOST_STEPS
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB

@@ -1,7 +1,7 @@
 """The reply in progress with its tool calls, saved as it grows."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,22 +12,22 @@ from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.notice import Notice
 from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
-from app.storage.reply import Reply
+from app.storage.reply import Ending, Reply
 from app.text.language import tr, translated
-from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Failed, Finished
+from mlx_engine.contract.events import Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.mcp.approvals import Decision
 from mlx_engine.mcp.tool import Tool, ToolResult
-from mlx_engine.mcp.tool_loop import MOST_STEPS, ToolLoop
+from mlx_engine.mcp.tool_turn import MOST_STEPS, ToolTurn
 
 SAVE_MS = 500  # between saves of a growing reply
 
 
-class ReplyJob(QObject):
-    """The generation of a reply. `turn` and `chat` are set until the last event.
+class ReplyRun(QObject):
+    """The driver of one reply at a time: requests, calls, and saving.
 
-    A step that ends with tool calls is followed by the calls, which wait for the user, and by the next step.
+    Attributes:
+        turn, chat: of the running reply, or None.
     """
 
     started = Signal()
@@ -45,17 +45,8 @@ class ReplyJob(QObject):
         self._tools = tools
         self.turn: Turn | None = None
         self.chat: Chat | None = None
-        self.waiting = False  # whether calls wait for the user
         self.most_steps = MOST_STEPS
-        self._loop: ToolLoop | None = None
-        self._calls: list[ToolCall] = []  # of the current step
-        self._called = False  # whether the step has ended with calls
-        self._cancels: dict[str, Callable[[], None]] = {}  # of running calls, by ID
-        self._job: Run | None = None  # None until the question is saved, and between steps
-        self._saving = False  # whether the question is not saved yet
-        self._stopping = False
-        self._quitting = False
-        self._before: dict[str, object] = {}  # the reply's ending before it was continued
+        self._state: ToolTurn | None = None
         self._saved_length = 0
         self._save_timer = QTimer(self, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_growth)
@@ -63,6 +54,12 @@ class ReplyJob(QObject):
     @property
     def running(self) -> bool:
         return self.turn is not None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether calls wait for the user."""
+        state = self._state  # it starts calls at once that need no decision
+        return state is not None and not state.generating and any(record.state == "waiting" for record in state.calls)
 
     def start(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool]) -> None:
         """Save the question, so that a crash can't lose it, then submit the request.
@@ -73,71 +70,52 @@ class ReplyJob(QObject):
             request: the request for the reply's first step.
             tools: the tools that the model may call, by the names that it sees.
         """
-        self.turn, self.chat = turn, chat
-        self._loop = ToolLoop(request, tools, self._tools.approvals, chat.id, turn.reply.calls, self.most_steps)
-        self._job, self._saving, self._stopping, self._saved_length = None, True, False, -1
-        self._library.save(chat, [node for node in (turn.asked, turn.answered) if node is not None], self._submit)
+        self.turn, self.chat, self._saved_length = turn, chat, -1
+        self._state = state = ToolTurn(request, tools, self._tools.approvals, chat.id, turn.reply.calls, self.most_steps)
+        nodes = [node for node in (turn.asked, turn.answered) if node is not None]
+        self._library.save(chat, nodes, lambda _: self._submit(state))
         self._save_timer.start()
         self.started.emit()
 
     def resume(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool]) -> None:
         """Continue a reply. If the engine refuses, the reply stays unchanged."""
-        self._before = {name: getattr(turn.reply, name) for name in ("mode", "reason", "error", "tokens_before")}
         turn.reply.resume(request.mode)
         self.changed.emit(turn)
         self.start(turn, chat, request, tools)
 
-    def interrupt(self) -> None:
-        """Mark the running reply as interrupted because the app quits."""
-        self._quitting = True
-        if self._job is None:
-            self.stop()
+    def stop(self, interrupted: bool = False) -> None:
+        """Stop the reply within one round, and all calls.
 
-    def stop(self) -> None:
-        """Stop the reply within one round, and all calls."""
-        if self.turn is None or self._loop is None:
-            return
-        self._stopping = True
-        self._loop.stop()
-        cancels, self._cancels = self._cancels, {}
-        for cancel in cancels.values():
-            cancel()
-        if self._job is not None:
-            self._job.cancel()
-        elif not self._saving:
-            self._proceed()
+        Args:
+            interrupted: whether the app quits.
+        """
+        if self._state is not None:
+            self._state.stop(interrupted)
+            if self._state.over:
+                self._proceed()
 
     def decide(self, call_id: str, decision: Decision) -> None:
         """Allow or deny a call that waits for the user."""
-        if self._loop is not None and self.waiting:
-            self._loop.decide(call_id, decision)
+        if self._state is not None and self._state.decide(call_id, decision):
             self._proceed()
 
     def cancel_call(self, call_id: str) -> None:
         """Cancel a running call. The reply continues with the call's error."""
-        if call_id in self._cancels:
-            self._cancels[call_id]()
+        if self._state is not None:
+            self._state.cancel(call_id)
 
-    @Slot()
-    def _submit(self, _: object = None) -> None:
-        """Submit the request for the next step."""
-        assert self.turn is not None and self.chat is not None and self._loop is not None
-        self._saving, reply = False, self.turn.reply
-        if self._stopping:
-            self._proceed()
+    def _submit(self, state: ToolTurn) -> None:
+        """Submit the request for the next step, unless the turn was stopped while its question was saved."""
+        turn, chat = self.turn, self.chat
+        if state is not self._state or turn is None or chat is None:
             return
-        request = replace(
-            self._loop.request(reply.answer, reply.thinking),
-            foreground=True,
-            chat=self.chat.id,
-            private=self.chat.settings.private,
-        )
+        reply, request = turn.reply, state.request(turn.reply.answer, turn.reply.thinking)
+        request = replace(request, foreground=True, chat=chat.id, private=chat.settings.private)
         if reply.stats is not None:
             request = replace(request, seed=reply.stats.seed)
         if request.rolling is not None:
             request = replace(request, rolling=max(request.rolling, reply.left_out))
-        self._calls, self._called = [], False
-        self._job = self._engine.submit(request, self._receive)
+        state.submitted(self._engine.submit(request, partial(self._receive, state)).cancel)
 
     @Slot()
     def _save_growth(self) -> None:
@@ -148,111 +126,82 @@ class ReplyJob(QObject):
             self._saved_length = length
             self._library.save(self.chat, [self.turn.answered])
 
-    def _receive(self, deliveries: list[Delivery]) -> None:
+    def _receive(self, state: ToolTurn, deliveries: list[Delivery]) -> None:
         for item in deliveries:
-            if self.turn is None:
+            if self.turn is None or state is not self._state or not state.generating:
+                return
+            if item.event is not None:
+                self._accept(state, self.turn.reply, item.event, item.at_s)
                 continue
-            if item.event is None:
-                self._end_step()
-            else:
-                self._accept(self.turn.reply, item)
-        if self.turn is not None:
-            self.changed.emit(self.turn)
-
-    def _accept(self, reply: Reply, item: Delivery) -> None:
-        assert item.event is not None and self._loop is not None
-        reply.accept(item.event, item.at_s)
-        match item.event:
-            case ToolCall() as call:
-                self._calls.append(call)
-            case Finished(reason, stats):
-                self._add_calls(reply, cut_off=reason != "tool_calls")
-                if reason == "tool_calls":
-                    self._called, self._before = True, {}
-                    reply.resume(reply.mode)
-                else:
-                    self.finished.emit(stats)
-            case Failed() as failed:
-                self._add_calls(reply, cut_off=True)
-                if self._before and reply.tokens == reply.tokens_before:
-                    for name, value in self._before.items():
-                        setattr(reply, name, value)
-                    self.notified.emit(Notice(translated(failed), "error"))
-        if self._quitting and reply.reason == "cancelled":
-            reply.reason = "interrupted"
-
-    def _add_calls(self, reply: Reply, cut_off: bool) -> None:
-        """Add the calls of a step. They are stopped if the step was cut off after them."""
-        assert self._loop is not None
-        if self._calls:
-            if cut_off:
-                self._loop.stop()
-            self._loop.replied(self._calls, reply.answer, reply.thinking)
-            reply.calls = self._loop.calls
-
-    def _end_step(self) -> None:
-        """Start the calls of a step, or end the reply."""
-        assert self.turn is not None
-        self._job = None
-        if not self.turn.reply.running:
-            self._end()
-        elif not self._called:  # the last event is missing
-            self.turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly. Try again.")), 0.0)
-            self._end()
-        else:
+            if not state.closed():
+                self.turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly. Try again.")), 0.0)
             self._proceed()
             if self.waiting:
                 self.asked.emit(self.turn)
+        if self.turn is not None:
+            self.changed.emit(self.turn)
+
+    def _accept(self, state: ToolTurn, reply: Reply, event: Event, at_s: float) -> None:
+        reply.accept(event, at_s)
+        match event:
+            case ToolCall() as call:
+                state.called(call)
+            case Finished(reason, stats):
+                state.replied(reason, reply.answer, reply.thinking)
+                reply.calls = state.calls
+                if reason == "tool_calls":
+                    reply.next_step()
+                else:
+                    self.finished.emit(stats)
+                    if reason == "cancelled" and state.stopped:
+                        reply.reason = state.ending
+            case Failed() as failed:
+                state.replied("error", reply.answer, reply.thinking)
+                reply.calls = state.calls
+                if reply.revert():
+                    self.notified.emit(Notice(translated(failed), "error"))
 
     def _proceed(self) -> None:
         """Start calls that are allowed.
 
         When all calls have ended, submit the next step or end the reply.
         """
-        loop, turn, chat = self._loop, self.turn, self.chat
-        assert loop is not None and turn is not None and chat is not None
-        for record, tool in loop.ready:
-            call_id = record.call.id
-            loop.started(call_id)
-            done = partial(self._finish_call, loop, call_id, time.monotonic())
-            self._cancels[call_id] = self._tools.call(tool, record.call.arguments, done, partial(self._report, loop, call_id))
-        turn.reply.calls = loop.calls
-        self._set_waiting(bool(loop.waiting))
+        state, turn, chat = self._state, self.turn, self.chat
+        assert state is not None and turn is not None and chat is not None
+        for record, tool in state.ready:
+            call_id, now = record.call.id, time.monotonic()
+            done, report = partial(self._finish_call, state, call_id), partial(self._report, state, call_id)
+            state.started(call_id, self._tools.call(tool, record.call.arguments, done, report), now)
+        turn.reply.calls = state.calls
+        if state.over:
+            self._end(state.ending)
+            return
+        self.waiting_changed.emit()
         if turn.answered is not None:
             self._library.save(chat, [turn.answered])
-        if loop.next:
-            self._submit()
-        elif all(record.ended for record in loop.calls):
-            turn.reply.reason = "tool_calls" if not self._stopping else "interrupted" if self._quitting else "cancelled"
-            self._end()
-            return
+        if state.next:
+            self._submit(state)
         self.changed.emit(turn)
 
-    def _finish_call(self, loop: ToolLoop, call_id: str, began: float, result: ToolResult) -> None:
-        if loop is self._loop and self.turn is not None and self._cancels.pop(call_id, None) is not None:
+    def _finish_call(self, state: ToolTurn, call_id: str, result: ToolResult) -> None:
+        if state.ended(call_id, result, time.monotonic()) and self.turn is not None:
             self.turn.reply.progress.pop(call_id, None)
-            loop.ended(call_id, result, time.monotonic() - began)
             self._proceed()
 
-    def _report(self, loop: ToolLoop, call_id: str, text: str) -> None:
+    def _report(self, state: ToolTurn, call_id: str, text: str) -> None:
         """Show the progress of a running call."""
-        if loop is self._loop and self.turn is not None and call_id in self._cancels:
+        if call_id in state.running and self.turn is not None:
             self.turn.reply.progress[call_id] = text
             self.changed.emit(self.turn)
 
-    def _set_waiting(self, waiting: bool) -> None:
-        if waiting != self.waiting:
-            self.waiting = waiting
-            self.waiting_changed.emit()
-
-    def _end(self) -> None:
+    def _end(self, reason: Ending) -> None:
+        """End the reply, with a reason unless it has one."""
         turn, chat = self.turn, self.chat
-        self._job, self.turn, self.chat, self._loop, self._before, self._cancels = None, None, None, None, {}, {}
-        self._set_waiting(False)
+        assert turn is not None and chat is not None
+        self._state = self.turn = self.chat = None
         self._save_timer.stop()
-        if turn is not None and chat is not None:
-            turn.reply.progress.clear()
-            if turn.answered is not None:
-                self._library.save(chat, [turn.answered])
-            self.changed.emit(turn)
+        turn.reply.end(reason)
+        if turn.answered is not None:
+            self._library.save(chat, [turn.answered])
+        self.changed.emit(turn)
         self.ended.emit()

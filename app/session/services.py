@@ -63,7 +63,7 @@ class Services(QObject):
     @Slot()
     def _use_preferences(self) -> None:
         self.conductor.set_new_chats(self.preferences.new_chats)
-        self.conductor.reply_job.most_steps = int(self.preferences.tool_steps)
+        self.conductor.reply_run.most_steps = int(self.preferences.tool_steps)
 
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
@@ -106,7 +106,7 @@ class Services(QObject):
         self.conductor.library.cancel_imports()
         self.conductor.attachments.end()
         self.conductor.save_settings()
-        self.conductor.reply_job.interrupt()
+        self.conductor.reply_run.stop(interrupted=True)
 
     def save_state(self) -> None:
         """Save what the next launch begins with."""

@@ -159,6 +159,7 @@ class Reply:
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None
+    _end_before: tuple[Mode, Ending | None, str, int] | None = None  # until more arrives after `resume`
 
     @classmethod
     def to(cls, request: GenerationRequest) -> "Reply":
@@ -210,8 +211,27 @@ class Reply:
             self.rate.add(at_s if event.at_s is None else event.at_s, len(event.tokens))
 
     def resume(self, mode: Mode) -> None:
-        """Prepare for another part or step. Final statistics will cover all of them."""
+        """Prepare for another part. Final statistics will cover all of them."""
+        before = self.mode, self.reason, self.error, self.tokens_before
         self.mode = mode
+        self.next_step()
+        self._end_before = before
+
+    def revert(self) -> bool:
+        """Return to the end before `resume` if nothing has arrived since. Return whether that was so."""
+        if self._end_before is None or self.tokens > self.tokens_before:
+            return False
+        self.mode, self.reason, self.error, self.tokens_before = self._end_before
+        return True
+
+    def end(self, reason: Ending) -> None:
+        """End the reply, with a reason unless it has one."""
+        self.reason = self.reason or reason
+        self.progress.clear()
+
+    def next_step(self) -> None:
+        """Prepare for another step. Final statistics will cover all of them."""
+        self._end_before = None
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
         self.tokens_before = self.tokens

@@ -100,9 +100,9 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.version_stepped.connect(conductor.switch)
         self.transcript.message_actions.edit.connect(conductor.edit)
         self.foot.tools.settings_requested.connect(self.commands.runner("tools"))
-        self.transcript.message_actions.decided.connect(conductor.reply_job.decide)
-        self.transcript.message_actions.call_canceled.connect(conductor.reply_job.cancel_call)
-        conductor.reply_job.asked.connect(lambda: QApplication.alert(self))
+        self.transcript.message_actions.decided.connect(conductor.reply_run.decide)
+        self.transcript.message_actions.call_canceled.connect(conductor.reply_run.cancel_call)
+        conductor.reply_run.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(conductor.use)
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
@@ -110,11 +110,11 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         conductor.turn_added.connect(self.transcript.add_turn)
         conductor.turns_changed.connect(self.transcript.show_turns)
-        for signal in (conductor.turns_changed, conductor.reply_job.changed):
+        for signal in (conductor.turns_changed, conductor.reply_run.changed):
             signal.connect(self._show_divider)
         conductor.turn_revealed.connect(self.transcript.go_to_node)
-        conductor.reply_job.changed.connect(self.transcript.refresh)
-        conductor.reply_job.started.connect(self._follow_reply)
+        conductor.reply_run.changed.connect(self.transcript.refresh)
+        conductor.reply_run.started.connect(self._follow_reply)
         conductor.chat_changed.connect(self.transcript.clear)
         conductor.editing_changed.connect(self.composer.show_editing)
         for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.busy_changed, conductor.chat_changed):

@@ -80,7 +80,7 @@ class TopBar(QWidget):
             else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(self._commands["compare"].can() is None)
-        running = state.reply_job.turn
+        running = state.reply_run.turn
         differs = running is not None and running.reply.mode != state.next_mode
         self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")
         self._arrange()

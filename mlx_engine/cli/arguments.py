@@ -21,7 +21,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.drafters.registry import parse
-from mlx_engine.mcp.tool_loop import MOST_STEPS
+from mlx_engine.mcp.tool_turn import MOST_STEPS
 from mlx_engine.models.files.checkpoint import read_config
 
 KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes

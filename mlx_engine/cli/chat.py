@@ -16,6 +16,7 @@ from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.record import messages_of
+from mlx_engine.mcp.tool_turn import ToolTurn
 
 HELP = """\
 /dflash on|off   turn DFlash on or off
@@ -88,28 +89,24 @@ class Conversation:
         question = Message("user", text)
         system = (Message("system", self._system),) if self._system else ()
         request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
-        loop = self._tools.loop(request, self._chat)
+        turn = self._tools.turn(request, self._chat)
         answer = thinking = ""
         kept = False
         try:
-            while True:
-                self._last = request = loop.request(answer, thinking)
-                calls: list[ToolCall] = []
-                reply = generate.show(_collected(cancellable(self._client, request), calls), printing=True)
+            while turn.next:
+                self._last = request = turn.request(answer, thinking)
+                turn.submitted()
+                reply = generate.show(_observed(cancellable(self._client, request), turn), printing=True)
                 note(generate.stats_line(reply.stats, reply.reason, sampled=request.sampling.temperature > 0))
                 answer, thinking = answer + reply.text, thinking + reply.thinking
                 kept = kept or bool(reply.text) or reply.reason != "cancelled"
-                if reply.reason == "cancelled":
-                    loop.stop()
-                loop.replied(calls, answer, thinking)
-                if calls:
-                    self._tools.make_calls(loop)
-                if not loop.next:
-                    break
+                calls = turn.replied(reply.reason, answer, thinking)
+                turn.closed()
+                self._tools.make_calls(turn, calls)
         finally:  # what was called stays in the chat, even after an error
-            loop.stop()
+            turn.stop()
             if kept:
-                self._messages += [question, *messages_of(answer, thinking, loop.calls)]
+                self._messages += [question, *messages_of(answer, thinking, turn.calls)]
 
     def _command(self, name: str = "", rest: str = "") -> None:
         match name, rest.strip():
@@ -144,9 +141,9 @@ class Conversation:
         note(*(compare.table(result) if result else (compare.STOPPED,)))
 
 
-def _collected(events: Iterator[Event], calls: list[ToolCall]) -> Iterator[Event]:
-    """Yield events, and add their calls to `calls`."""
+def _observed(events: Iterator[Event], turn: ToolTurn) -> Iterator[Event]:
+    """Yield events, and report their calls to the turn."""
     for event in events:
         if isinstance(event, ToolCall):
-            calls.append(event)
+            turn.called(event)
         yield event

@@ -5,7 +5,8 @@ import json
 import queue
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from mlx_engine.cli.console import ask, note, progress
@@ -19,7 +20,7 @@ from mlx_engine.mcp.config import BUILTINS, read_config
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
-from mlx_engine.mcp.tool_loop import ToolLoop
+from mlx_engine.mcp.tool_turn import ToolTurn
 
 _CONNECTING_S = 60.0
 _WAKE_S = 0.05  # an endless wait may miss Ctrl-C
@@ -76,40 +77,34 @@ class TerminalTools:
     def close(self) -> None:
         self._servers.close()
 
-    def loop(self, request: GenerationRequest, chat: str) -> ToolLoop:
-        """Return the loop of a turn. Servers that ended are started for the next one."""
+    def turn(self, request: GenerationRequest, chat: str) -> ToolTurn:
+        """Return a turn with the offered tools. Servers that ended are started for the next one."""
         tools = self._offered()
         self._servers.start([config.name for config in self._configs])
         for tool in self._allow(tools):
             self._approvals.record(tool, chat, "chat")
-        return ToolLoop(request, tools, self._approvals, chat, most_steps=self._most_steps)
+        return ToolTurn(request, tools, self._approvals, chat, most_steps=self._most_steps)
 
-    def make_calls(self, loop: ToolLoop) -> None:
+    def make_calls(self, turn: ToolTurn, calls: Sequence[CallRecord]) -> None:
         """Ask about a step's calls, and make the allowed ones. Ctrl-C stops the turn."""
         results = queue.SimpleQueue[tuple[str, ToolResult]]()
-        running = dict[str, tuple[Callable[[], None], float]]()  # how to cancel each call, and when it began
         try:
-            for record in loop.calls:
+            for record in calls:
                 if record.state == "waiting":
-                    self._ask(loop, record)
-            for record, tool in loop.ready:
-                loop.started(record.call.id)
+                    self._ask(turn, record)
+            for record, tool in turn.ready:
                 progress(f"{record.call.name}…")
-                running[record.call.id] = self._call(record, tool, results), time.monotonic()
-            while running:
-                try:
-                    call_id, result = results.get(timeout=_WAKE_S)
-                except queue.Empty:
-                    continue
-                loop.ended(call_id, result, time.monotonic() - running.pop(call_id)[1])
+                turn.started(record.call.id, self._call(record, tool, results), time.monotonic())
+            while turn.running:
+                with suppress(queue.Empty):
+                    turn.ended(*results.get(timeout=_WAKE_S), time.monotonic())
         except KeyboardInterrupt:
-            loop.stop()
+            turn.stop()
         finally:
             progress("")
-            for cancel, _ in running.values():
-                cancel()
-        for record in loop.calls:
-            if record.step == loop.calls[-1].step:
+        added = {record.call.id for record in calls}
+        for record in turn.calls:
+            if record.call.id in added:
                 took = "" if record.seconds is None else f" · {record.seconds:.1f} s"
                 shown = "" if record.state == "denied" else f" · {record.result[:_LONGEST]}"  # what the model reads
                 note(f"{record.call.name}: {record.state}{took}{shown}")
@@ -141,10 +136,10 @@ class TerminalTools:
         first = self._allowed_tools
         return [tool for tool in named if first.setdefault((tool.server, tool.name), tool.fingerprint) == tool.fingerprint]
 
-    def _ask(self, loop: ToolLoop, record: CallRecord) -> None:
+    def _ask(self, turn: ToolTurn, record: CallRecord) -> None:
         arguments = json.dumps(json.loads(record.call.arguments), ensure_ascii=False, indent=2)
         note(f"{record.server} · {record.tool}", *arguments.split("\n"))
-        if record not in loop.waiting:
+        if record not in turn.waiting:
             return
         has_changed = (record.server, record.tool) in self._allowed_tools
         if has_changed:
@@ -160,7 +155,7 @@ class TerminalTools:
                 decision = _DECISIONS.get(ask("Allow? [o]nce, in this [c]hat, [a]lways, [d]eny › ").strip().lower())
             except EOFError:
                 decision = "deny"
-        loop.decide(record.call.id, decision)
+        turn.decide(record.call.id, decision)
 
     def _call(self, record: CallRecord, tool: Tool, results: "queue.SimpleQueue[tuple[str, ToolResult]]") -> Callable[[], None]:
         return self._servers.call(tool, record.call.arguments, lambda result: results.put((record.call.id, result)))

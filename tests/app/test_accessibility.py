@@ -184,7 +184,7 @@ def test_a_finished_reply_is_announced_once(start: Start) -> None:
     Announcer(app.conductor, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
-    job, turn = app.conductor.reply_job, app.conductor.chat.turns[0]
+    job, turn = app.conductor.reply_run, app.conductor.chat.turns[0]
     job.turn = turn  # as between the last event and the end of the job, if they arrive separately
     job.changed.emit(turn)
     job.turn = None

@@ -19,7 +19,7 @@ from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.record import STOPPED, CallRecord, CallState, messages_of
 from mlx_engine.mcp.tool import ToolResult
-from mlx_engine.mcp.tool_loop import ToolLoop
+from mlx_engine.mcp.tool_turn import ToolTurn
 from tests.app.chats import calls, texts
 from tests.app.scripted_engine import commit, done, stats
 from tests.app.tools_in_chat import CALCULATOR
@@ -112,21 +112,25 @@ def steps(draw: st.DrawFn) -> list[tuple[str, str, list[tuple[ToolCall, str]]]]:
 def test_what_the_loop_sends_is_what_a_stored_chat_sends_again(made: list, rest: str) -> None:
     chat = Chat()
     turn = chat.ask("What is 4817 × 392?", "dflash")
-    loop, reply = ToolLoop(turn.request, {"calculator": CALCULATOR}, Approvals(), chat.id), turn.reply
-    sent = loop.request()
+    state, reply = ToolTurn(turn.request, {"calculator": CALCULATOR}, Approvals(), chat.id), turn.reply
+    sent = state.request()
     for answer, thinking, asked in made:
+        state.submitted()
         reply.accept(commit(thinking, channel="thinking"), 0.0)
         reply.accept(commit(answer), 0.0)
-        loop.replied([call for call, _ in asked], reply.answer, reply.thinking)
-        results = dict(zip((record.call.id for record in loop.calls[-len(asked) :]), (result for _, result in asked), strict=True))
+        for call, _ in asked:
+            state.called(call)
+        added = state.replied("tool_calls", reply.answer, reply.thinking)
+        state.closed()
+        results = {record.call.id: result for record, (_, result) in zip(added, asked, strict=True)}
         for call_id, result in results.items():
-            loop.decide(call_id, "once" if result else "deny")
-        for record, _ in loop.ready:
-            loop.started(record.call.id)
-            loop.ended(record.call.id, ToolResult(results[record.call.id]), 0.5)
-        reply.calls = loop.calls
-        assert loop.next
-        before, sent = sent, loop.request(reply.answer, reply.thinking)
+            state.decide(call_id, "once" if result else "deny")
+        for record, _ in state.ready:
+            state.started(record.call.id, lambda: None, 0.0)
+            state.ended(record.call.id, ToolResult(results[record.call.id]), 0.5)
+        reply.calls = state.calls
+        assert state.next
+        before, sent = sent, state.request(reply.answer, reply.thinking)
         assert sent.messages[: len(before.messages)] == before.messages
     reply.accept(commit(rest), 0.0)
     reply.accept(done(), 0.0)

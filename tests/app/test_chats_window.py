@@ -167,7 +167,7 @@ def test_a_reply_continues_while_another_chat_is_open(start: Start) -> None:
     new = app.conductor.chat.id
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
-    assert app.conductor.reply_job.chat.id == new and app.answer == "Old."
+    assert app.conductor.reply_run.chat.id == new and app.answer == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
     assert "is being generated in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"

@@ -46,7 +46,7 @@ class Closing(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
         self.services.conductor.loader.loaded.connect(lambda: self.services.conductor.send("Go"))
-        self.services.conductor.reply_job.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
+        self.services.conductor.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
         self.ended.connect(lambda: print("notices:", self.window.foot.notices.texts() or seen))
     def start(self):
         self.services.conductor.notified.connect(lambda notice: seen.append(notice.text))

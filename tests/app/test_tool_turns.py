@@ -98,7 +98,7 @@ def test_stopping_at_the_question_records_what_was_stopped(begin: Begin) -> None
     assert ended(app) and states(app) == ["stopped"] and not tools.called
     reply = app.conductor.chat.turns[-1].reply
     assert (reply.reason, reply.can_continue, reply.calls[0].result) == ("cancelled", True, STOPPED)
-    app.conductor.reply_job.decide("call_1", "always")  # a late click
+    app.conductor.reply_run.decide("call_1", "always")  # a late click
     assert not app.conductor.tools.approvals.always() and not tools.called
 
 
@@ -148,12 +148,12 @@ def test_calls_of_a_step_that_was_cut_off_are_not_made(begin: Begin, reason: str
 
 def test_stopping_during_generation_after_a_call_makes_no_call(begin: Begin) -> None:
     gate = Event()
-    app, tools = with_tools(begin, [[commit("Let me see."), PRODUCT, gate, done()]])
+    app, tools = with_tools(begin, [[PRODUCT, commit("Let me see."), gate, done()]])
     app.send("What is 4817 × 392?")
-    app.until(lambda: len(app.conductor.reply_job._calls) == 1)
+    app.until(lambda: app.answer == "Let me see.")
     app.conductor.stop()
     app.idle()
-    assert states(app) == ["stopped"] and not tools.called and not app.conductor.reply_job.waiting
+    assert states(app) == ["stopped"] and not tools.called and not app.conductor.reply_run.waiting
 
 
 def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
@@ -166,7 +166,7 @@ def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
 def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
     app, _ = with_tools(begin, [calling(PRODUCT), answer("It is 1888264.")], calculator="1888264")
     finished: list[int] = []
-    app.conductor.reply_job.finished.connect(lambda stats: finished.append(stats.tokens))
+    app.conductor.reply_run.finished.connect(lambda stats: finished.append(stats.tokens))
     ask_for_call(app)
     decide(app, "once")
     app.idle()
@@ -193,7 +193,7 @@ def test_canceling_a_call_goes_on_with_the_others(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.until(lambda: "calculator" in tools.open)
-    app.conductor.reply_job.cancel_call("call_1")
+    app.conductor.reply_run.cancel_call("call_1")
     assert tools.canceled == ["calculator"]
     error = EngineText("tool_canceled", "The call was canceled.")
     tools.open["calculator"][0](ToolResult("The call was canceled.", error, failed=True))
@@ -275,7 +275,7 @@ def test_a_reply_ends_after_the_number_of_steps_in_the_settings(begin: Begin) ->
     assert [request.tool_choice for request in app.engine.requests] == [*["auto"] * 4, "none"]
     assert len(tools.called) == 4 and states(app)[-1] == "stopped"
     app.services.preferences.reset()
-    assert app.conductor.reply_job.most_steps == 25
+    assert app.conductor.reply_run.most_steps == 25
 
 
 def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:

@@ -194,7 +194,7 @@ def test_the_demo_pair_uses_the_calculator_once_it_is_allowed(begin_with_demo: B
     slipstream = begin_with_demo()
     conductor, transcript = slipstream.services.conductor, slipstream.window.transcript
     transcript.welcome.calculation.click()
-    qtbot.waitUntil(lambda: conductor.reply_job.waiting, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: conductor.reply_run.waiting, timeout=PATIENCE_MS)
     (card,) = reply_views(transcript)[-1].steps[0].cards
     qtbot.waitUntil(card.choices[0].isEnabled, timeout=PATIENCE_MS)
     card.choices[0].click()

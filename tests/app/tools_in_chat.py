@@ -60,13 +60,13 @@ def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: 
 def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
     """Send, and wait until a call waits for the user."""
     app.send(text)
-    app.until(lambda: app.conductor.reply_job.waiting)
+    app.until(lambda: app.conductor.reply_run.waiting)
 
 
 def decide(app: Session, decision: Decision, call_id: str = "") -> None:
     """Decide on a call, or on the first one that waits."""
     waiting = [record.call.id for record in app.conductor.chat.turns[-1].reply.calls if record.state == "waiting"]
-    app.conductor.reply_job.decide(call_id or waiting[0], decision)
+    app.conductor.reply_run.decide(call_id or waiting[0], decision)
 
 
 def cards(app: Running) -> list[CallCard]:

@@ -100,7 +100,7 @@ def _take(out: Path) -> int:
         conductor.send(QUESTIONS[0])
         until(lambda: not conductor.busy)
         settle()
-        conductor.reply_job.changed.connect(grab_soon)
+        conductor.reply_run.changed.connect(grab_soon)
         for _ in range(20):  # a short reply may end before enough of it is visible
             if len(conductor.chat.turns) == 1:
                 conductor.send(QUESTIONS[1])
@@ -126,15 +126,15 @@ def _take(out: Path) -> int:
         conductor.new_chat()
         settle()
         window.transcript.welcome.calculation.click()
-        until(lambda: conductor.reply_job.waiting)
+        until(lambda: conductor.reply_run.waiting)
         allow_once().click()
         until(lambda: not conductor.busy)
         conductor.send(QUESTIONS[2])
-        until(lambda: conductor.reply_job.waiting)
+        until(lambda: conductor.reply_run.waiting)
         allow_once()
         settle()
         save(window, "tools.png")
-        conductor.reply_job.interrupt()
+        conductor.reply_run.stop(interrupted=True)
         until(lambda: not conductor.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
             form = ConnectionForm(slipstream.theme, slipstream.services.picker.connections, None, window)

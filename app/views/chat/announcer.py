@@ -22,9 +22,9 @@ class Announcer(QObject):
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
-        self._job = conductor.reply_job
-        conductor.reply_job.changed.connect(self._announce_reply)
-        conductor.reply_job.asked.connect(self._announce_calls)
+        self._job = conductor.reply_run
+        conductor.reply_run.changed.connect(self._announce_reply)
+        conductor.reply_run.asked.connect(self._announce_calls)
         conductor.notified.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)

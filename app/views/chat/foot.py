@@ -106,9 +106,9 @@ class Foot(QWidget):
             return  # the bar says what the reply waits for
         note, after = "", None
         if has_message and conductor.replying_here and not conductor.attachments.reading:
-            after = conductor.reply_job.turn
+            after = conductor.reply_run.turn
             note = tr("The message will be sent when the reply has ended.")
-            if conductor.reply_job.waiting:
+            if conductor.reply_run.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
         elif has_message and not conductor.busy and not conductor.attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
@@ -300,14 +300,14 @@ class ElsewhereBar(FootBar):
     def refresh(self) -> None:
         title = self._conductor.replying_elsewhere
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        if title and self._conductor.reply_job.waiting:
+        if title and self._conductor.reply_run.waiting:
             self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
         else:
             self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:
-        if (chat := self._conductor.reply_job.chat) is not None:
+        if (chat := self._conductor.reply_run.chat) is not None:
             self._conductor.open_chat(chat.id)
 
 

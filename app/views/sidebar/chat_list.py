@@ -256,8 +256,8 @@ class ChatList(QTreeView):
             return Row(title, heading=True, extra_height=8 if index.row() else -4)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
-        replying = self._conductor.reply_job.chat
-        asking = replying is not None and one == replying.id and self._conductor.reply_job.waiting
+        replying = self._conductor.reply_run.chat
+        asking = replying is not None and one == replying.id and self._conductor.reply_run.waiting
         return Row(
             title,
             trailing="?" if asking else "",

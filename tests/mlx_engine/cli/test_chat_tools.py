@@ -17,7 +17,7 @@ from mlx_engine.cli import tools
 from mlx_engine.cli.main import main
 from mlx_engine.cli.tools import TerminalTools
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Commit, Event, Failed, Finished
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.record import DENIED, STOPPED
@@ -32,9 +32,9 @@ EXPRESSION = ToolCall("a", "calculator", '{"expression": "2 + 2"}')
 class CallingEngine(ScriptedEngine):
     """Answers each request with the next text and calls, then with “Done.”."""
 
-    def __init__(self, *steps: tuple[str, tuple[ToolCall, ...]]) -> None:
+    def __init__(self, *steps: tuple[str, tuple[ToolCall, ...]], reason: StopReason = "tool_calls") -> None:
         super().__init__()
-        self._steps = list(steps)
+        self._steps, self._reason = list(steps), reason
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         self.requests.append(request)
@@ -44,7 +44,7 @@ class CallingEngine(ScriptedEngine):
             return
         yield Commit(text, "answer", (0,), ("drafter",))
         yield from calls
-        yield Finished("tool_calls" if calls else "eos", stats(request.mode))
+        yield Finished(self._reason if calls else "eos", stats(request.mode))
 
 
 class OneServer:
@@ -238,6 +238,16 @@ def test_ctrl_c_stops_a_call_and_not_the_chat(monkeypatch: pytest.MonkeyPatch) -
     assert OneServer.canceled == [EXPRESSION.arguments]
     last = engine.requests[1].messages
     assert [message.content for message in last] == ["What is 2 + 2?", "Let me see.", STOPPED, "Two"]
+
+
+@pytest.mark.parametrize("reason", ["length", "stop_string", "cancelled"])
+def test_calls_of_a_step_that_was_cut_off_are_stopped(
+    reason: StopReason, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = CallingEngine(("Let me see.", (EXPRESSION,)), reason=reason)
+    chat(monkeypatch, engine, "One", "Two", options="--allow calculator", terminal=False)
+    assert [message.content for message in engine.requests[1].messages] == ["One", "Let me see.", STOPPED, "Two"]
+    assert not OneServer.called and "calculator: stopped" in capsys.readouterr().err
 
 
 def test_calls_stay_in_the_chat_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,172 @@
+"""A reply run with an engine, tools, and a store that answer in any order."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from threading import Event as Flag
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from PySide6.QtCore import QCoreApplication
+
+from app.session.engine_adapter import Delivery
+from app.session.reply_run import ReplyRun
+from app.storage.chat_tree import Chat, Node, Turn
+from mlx_engine.contract.client import Run
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Event, Failed
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
+from mlx_engine.mcp.approvals import Approvals, Decision
+from mlx_engine.mcp.tool import Tool, ToolResult
+from tests.app.scripted_engine import commit, done
+from tests.app.tools_in_chat import CALCULATOR, READ
+from tests.examples import sampled
+
+TOOLS = {"calculator": CALCULATOR, "read_file": READ}
+CALLS = st.builds(ToolCall, st.sampled_from(["a", "b", ""]), st.sampled_from([*TOOLS, "unknown"]), st.sampled_from(["{}", "["]))
+EVENTS = st.one_of(
+    CALLS,
+    st.just(commit("Hi")),
+    st.just(Failed("error", "No memory.")),
+    *(st.just(done(reason=reason)) for reason in ("tool_calls", "tool_calls", "eos", "length", "cancelled")),  # type: ignore[arg-type]
+)
+
+
+class Replies(RuleBasedStateMachine):
+    """Replies one after another, where each part answers whenever and whatever it likes."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.application = QCoreApplication.instance() or QCoreApplication([])
+        self.saves: list[Callable[[], None]] = []
+        self.requests: list[tuple[Turn, Flag, Callable[[list[Delivery]], None]]] = []  # that haven't ended
+        self.old: list[Callable[[list[Delivery]], None]] = []  # receivers of requests that have ended
+        self.calls: list[tuple[Turn, ToolCall, Callable[[ToolResult], object]]] = []
+        self.approved: set[tuple[Turn, str]] = set()
+        self.always: set[str] = set()
+        self.stopped: set[Turn] = set()
+        self.ended: list[Turn] = []
+        self.turns: list[Turn] = []
+        tools = SimpleNamespace(approvals=Approvals(), call=self.call)
+        self.run = ReplyRun(SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save), tools)  # type: ignore[arg-type]
+        self.run.ended.connect(lambda: self.ended.append(self.turns[-1]))
+        self.chat = Chat()
+
+    def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[object], None] | None = None) -> None:
+        if then is not None:
+            self.saves.append(partial(then, None))
+
+    def submit(self, request: GenerationRequest, receive: Callable[[list[Delivery]], None]) -> Run:
+        assert not self.requests, "two requests at once"
+        turn = self.run.turn
+        assert turn is not None and turn not in self.stopped
+        assert all(record.ended for record in turn.reply.calls)
+        flag = Flag()
+        self.requests.append((turn, flag, receive))
+        return SimpleNamespace(cancel=flag.set)  # type: ignore[return-value]
+
+    def call(self, tool: Tool, arguments: str, ended: Any, progress: Any) -> Callable[[], None]:
+        turn = self.run.turn
+        assert turn is not None and turn not in self.stopped and not self.requests
+        record = next(
+            one
+            for one in turn.reply.calls
+            if one.state == "waiting"
+            and (one.tool, one.call.arguments) == (tool.name, arguments)
+            and not any(made is one.call for _, made, _ in self.calls)
+        )
+        self.calls.append((turn, record.call, ended))
+        assert (turn, record.call.id) in self.approved or tool.name in self.always
+        return lambda: None
+
+    @rule()
+    def the_user_sends(self) -> None:
+        if not self.run.running and not self.requests:
+            turn = self.chat.ask("Hello", "dflash")
+            self.turns.append(turn)
+            self.run.start(turn, self.chat, turn.request, TOOLS)
+
+    @rule()
+    def the_user_continues(self) -> None:
+        if self.turns and not self.run.running and not self.requests and self.turns[-1].reply.can_continue:
+            self.stopped.discard(self.turns[-1])
+            self.ended.remove(self.turns[-1])
+            self.run.resume(self.turns[-1], self.chat, self.turns[-1].request, TOOLS)
+
+    @rule()
+    def a_question_is_saved(self) -> None:
+        if self.saves:
+            self.saves.pop(0)()
+
+    @rule(event=EVENTS)
+    def an_event_arrives(self, event: Event) -> None:
+        for _, _, receive in self.requests:
+            receive([Delivery(event, 0.0)])
+
+    @rule()
+    def a_request_ends(self) -> None:
+        if self.requests:
+            _, _, receive = self.requests.pop()
+            self.old.append(receive)
+            receive([Delivery(None, 0.0)])
+
+    @rule(calls=st.lists(CALLS, min_size=1, max_size=3))
+    def a_step_ends_with_calls(self, calls: list[ToolCall]) -> None:
+        self.a_question_is_saved()
+        for event in (*calls, done(reason="tool_calls")):
+            self.an_event_arrives(event)
+        self.a_request_ends()
+
+    @rule(data=st.data(), event=st.one_of(st.none(), EVENTS))
+    def an_old_event_arrives(self, data: st.DataObject, event: Event | None) -> None:
+        if self.old:
+            before = len(self.requests)
+            data.draw(st.sampled_from(self.old))([Delivery(event, 0.0)])
+            assert len(self.requests) == before
+
+    @rule(data=st.data(), decision=st.sampled_from(["once", "always", "deny"]))
+    def the_user_decides(self, data: st.DataObject, decision: Decision) -> None:
+        records = [record for turn in self.turns[-1:] for record in turn.reply.calls]
+        if records:
+            record = data.draw(st.sampled_from(records))
+            if record.state == "waiting" and decision != "deny":
+                self.approved.add((self.turns[-1], record.call.id))
+                self.always |= {record.tool} if decision == "always" else set()
+            self.run.decide(record.call.id, decision)
+
+    @rule(data=st.data(), error=st.sampled_from([None, EngineText("tool_failed", ""), EngineText("tool_canceled", "")]))
+    def a_result_arrives(self, data: st.DataObject, error: EngineText | None) -> None:
+        if self.calls:
+            data.draw(st.sampled_from(self.calls))[2](ToolResult("4", error))
+
+    @rule(quits=st.booleans())
+    def the_user_stops(self, quits: bool) -> None:
+        if self.run.turn is not None:
+            self.stopped.add(self.run.turn)
+        self.run.stop(quits)
+        assert all(flag.is_set() for turn, flag, _ in self.requests if turn in self.stopped)
+        assert self.requests or not self.run.running
+
+    @invariant()
+    def each_turn_ends_once(self) -> None:
+        assert len(self.ended) == len(set(self.ended)) == len(self.turns) - self.run.running
+        for turn in self.turns:
+            assert turn.reply.running == (turn is self.run.turn)
+            assert turn is self.run.turn or all(record.ended for record in turn.reply.calls)
+
+    @invariant()
+    def each_call_is_made_once(self) -> None:
+        made = [(turn, call.id) for turn, call, _ in self.calls]
+        assert len(made) == len(set(made))
+
+    @invariant()
+    def a_reply_waits_for_something(self) -> None:
+        """A reply that runs waits for the store, the engine, a tool, or the user, and never for nothing."""
+        calls = self.run.turn.reply.calls if self.run.turn else ()
+        assert not self.run.turn or self.saves or self.requests or any(not record.ended for record in calls)
+        assert self.run.waiting == (not self.requests and any(record.state == "waiting" for record in calls))
+
+
+TestReplies = Replies.TestCase
+TestReplies.settings = sampled(20)
