@@ -105,7 +105,7 @@ class ReplyRun(QObject):
             self._state.cancel(call_id)
 
     def _submit(self, state: ToolTurn) -> None:
-        """Submit the request for the next step, unless the turn was stopped while its question was saved."""
+        """Submit the next step, unless the turn was stopped while it was saved."""
         turn, chat = self.turn, self.chat
         if state is not self._state or turn is None or chat is None:
             return

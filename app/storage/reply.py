@@ -218,7 +218,7 @@ class Reply:
         self._end_before = before
 
     def revert(self) -> bool:
-        """Return to the end before `resume` if nothing has arrived since. Return whether that was so."""
+        """Return to the end before `resume`; false if something has arrived since."""
         if self._end_before is None or self.tokens > self.tokens_before:
             return False
         self.mode, self.reason, self.error, self.tokens_before = self._end_before

@@ -217,7 +217,10 @@ class ToolTurn:
             self._running[call_id][0]()
 
     def ended(self, call_id: str, result: ToolResult, at_s: float) -> bool:
-        """Add the result of a running call. Return whether it was running: late results of stopped calls are dropped."""
+        """Add the result of a running call; false if it isn't running.
+
+        Late results of stopped calls are dropped.
+        """
         if call_id not in self._running:
             return False
         canceled = result.error is not None and result.error.code == "tool_canceled"
