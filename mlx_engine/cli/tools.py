@@ -78,7 +78,10 @@ class TerminalTools:
         self._servers.close()
 
     def turn(self, request: GenerationRequest, chat: str) -> ToolTurn:
-        """Return a turn with the offered tools. Servers that ended are started for the next one."""
+        """Return a turn with the offered tools.
+
+        Servers that ended are started for the next one.
+        """
         tools = self._offered()
         self._servers.start([config.name for config in self._configs])
         for tool in self._allow(tools):

@@ -1,4 +1,4 @@
-"""The state machine of a turn with tool calls, from the question to the last reply."""
+"""The state machine of a turn with tool calls, from question to last reply."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
