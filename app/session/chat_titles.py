@@ -39,7 +39,7 @@ class ChatTitles(QObject):
         """Queue the chat whose first reply has just ended."""
         chat = self._conductor.reply_run.chat
         if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
-            self._waiting[chat.id] = chat.title, chat, self._conductor.sent_to
+            self._waiting[chat.id] = chat.title, chat, self._conductor.loader.sent_to
 
     @property
     def _wanted(self) -> bool:
@@ -48,7 +48,7 @@ class ChatTitles(QObject):
     @Slot()
     def _start(self) -> None:
         titles = {one: entry.title for one, entry in self._conductor.library.entries.items() if one in self._waiting}
-        sent_to = self._conductor.sent_to
+        sent_to = self._conductor.loader.sent_to
         self._waiting = {
             one: (title, chat, host)
             for one, (title, chat, host) in self._waiting.items()

@@ -237,7 +237,7 @@ class Commands(QObject):
     # Replies
 
     def _replies(self) -> tuple[Command, ...]:
-        at = self._conductor
+        at, loader = self._conductor, self._conductor.loader
 
         def with_last(act: Callable[[Turn], object]) -> Callable[[], object]:
             return lambda: act(at.chat.turns[-1])
@@ -268,7 +268,7 @@ class Commands(QObject):
 
         edit, regenerate, resume = with_last(at.edit), with_last(at.regenerate), with_last(at.resume)
         copy = with_last(lambda turn: QGuiApplication.clipboard().setText(turn.reply.text))
-        asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and at.can_continue)
+        asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and loader.can_continue)
         return (
             Command("stop", tr("&Stop"), at.stop, ("Esc", "Ctrl+."), lambda: at.replying_here or at.comparison_job.running),
             Command("compare", tr("&Compare Last Prompt"), at.compare, ("Ctrl+Shift+K",), comparable),
@@ -277,7 +277,7 @@ class Commands(QObject):
                 "D&Flash",
                 lambda: at.set_dflash(not dflash()),
                 ("Ctrl+Shift+D",),
-                lambda: at.can_dflash and at.can_plain,
+                lambda: loader.can_dflash and loader.can_plain,
                 dflash,
             ),
             Command(
@@ -285,7 +285,7 @@ class Commands(QObject):
                 tr("&Thinking"),
                 lambda: at.set_thinking(not thinking()),
                 ("Ctrl+Shift+T",),
-                lambda: at.can_think,
+                lambda: loader.can_think,
                 thinking,
             ),
             Command("rolling", tr("Rolling &Window"), lambda: at.set_rolling(not rolling()), checked=rolling),

@@ -21,7 +21,7 @@ from app.storage.settings import ChatSettings, Preset
 from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
-from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, Sampling, ToolSpec
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Mode, ToolSpec
 from mlx_engine.mcp.tool import Tool
 from mlx_engine.remote.saved_endpoints import SavedConnection
 
@@ -58,7 +58,7 @@ class Conductor(QObject):
         self.reply_run = ReplyRun(engine, self.library, self.tools, self)
         self.comparison_job = ComparisonJob(engine, self)
         self.roofline_job = RooflineJob(engine, self)
-        self.attachments = AttachmentReader(engine, lambda: self.loader.pair is not None and not self.sent_to, self)
+        self.attachments = AttachmentReader(engine, lambda: self.loader.pair is not None and not self.loader.sent_to, self)
         self.comparisons = ComparisonHistory(store, self)
         self.new_chats = ChatSettings()
         self.chat = Chat()
@@ -94,49 +94,19 @@ class Conductor(QObject):
     # The settings of the open chat
 
     @property
-    def can_dflash(self) -> bool:
-        """Whether DFlash can be turned on; true while no pair is loaded."""
-        return self.loader.pair is None or not self.loader.pair.why_plain
-
-    @property
-    def can_plain(self) -> bool:
-        """Whether DFlash can be turned off."""
-        return self.loader.pair is None or not self.loader.pair.why_not_plain
-
-    @property
-    def sent_to(self) -> str:
-        """Host of the server that receives messages, now or once connected, or ""."""
-        if self.loader.connecting_to is not None:
-            return self.loader.connecting_to.connection.host
-        return self.loader.pair.remote if self.loader.pair is not None else ""
-
-    @property
     def stays_here(self) -> bool:
         """Whether the open chat is private, so that it can't be sent to the server."""
-        return self.chat.settings.private and bool(self.sent_to)
-
-    @property
-    def can_think(self) -> bool:
-        return self.loader.pair is not None and self.loader.pair.can_think
+        return self.chat.settings.private and bool(self.loader.sent_to)
 
     @property
     def thinking(self) -> bool:
         """Whether the next reply starts with thinking."""
-        return self.chat.settings.thinking and self.can_think
-
-    @property
-    def can_call_tools(self) -> bool:
-        return self.loader.pair is not None and self.loader.pair.can_call_tools
-
-    @property
-    def can_continue(self) -> bool:
-        """Whether cut-off replies can be continued; true while no pair is loaded."""
-        return self.loader.pair is None or self.loader.pair.can_continue
+        return self.chat.settings.thinking and self.loader.can_think
 
     @property
     def offered_tools(self) -> dict[str, Tool]:
         """The tools of the next reply, keyed by the names sent to the model."""
-        return self.tools.offered(self.chat.settings) if self.can_call_tools else {}
+        return self.tools.offered(self.chat.settings) if self.loader.can_call_tools else {}
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
@@ -146,12 +116,7 @@ class Conductor(QObject):
     @property
     def next_mode(self) -> Mode:
         """Decoding mode of the next reply."""
-        return "dflash" if self.can_dflash and (self.chat.settings.dflash or not self.can_plain) else "plain"
-
-    @property
-    def default_sampling(self) -> Sampling:
-        """The pair's recommended sampling."""
-        return self.loader.pair.sampling if self.loader.pair else Sampling()
+        return "dflash" if self.loader.can_dflash and (self.chat.settings.dflash or not self.loader.can_plain) else "plain"
 
     @Slot(bool)
     def set_dflash(self, on: bool) -> None:
@@ -228,7 +193,7 @@ class Conductor(QObject):
 
     @property
     def _why_private(self) -> str:
-        return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=self.sent_to)
+        return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=self.loader.sent_to)
 
     def refusal(self) -> Notice | None:
         """Return why nothing can start now, or None."""
@@ -258,7 +223,7 @@ class Conductor(QObject):
 
     def _is_early(self, start: Callable[[], object]) -> bool:
         """Whether a reply waits for the chat's servers; `start` is called then."""
-        if early := self.can_call_tools and self.tools.connecting(self.chat.settings):
+        if early := self.loader.can_call_tools and self.tools.connecting(self.chat.settings):
             self.tools.warm(self.chat.settings)
             self.delayed.emit(start)
         return early
@@ -293,7 +258,7 @@ class Conductor(QObject):
             return False
         if not self._can_start() or self._is_early(partial(self.send, prompt, files)):
             return False
-        options = (self.next_mode, self.thinking, self.default_sampling, tuple(files))
+        options = (self.next_mode, self.thinking, self.loader.sampling, tuple(files))
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
             turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
@@ -316,7 +281,7 @@ class Conductor(QObject):
         """Generate another reply to a message, keeping the old one as a version."""
         if turn.asked is None or not self._can_start() or self._is_early(partial(self.regenerate, turn)):
             return
-        old, sampling = turn.answered, self.default_sampling
+        old, sampling = turn.answered, self.loader.sampling
         if sampling.temperature == 0:
             sampling = replace(sampling, temperature=ANOTHER_WORDING)  # greedy decoding would generate the same reply
         new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
@@ -472,7 +437,7 @@ class Conductor(QObject):
     def compare_prompt(self, prompt: str, options: ComparisonOptions = BOTH_MODES) -> None:
         """Compare both modes, or drafters, on a prompt with the open chat's settings."""
         if prompt := clean(prompt).strip():
-            turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
+            turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.loader.sampling)
             self._compare([turn.request], [prompt], None, options)
 
     def _compare(

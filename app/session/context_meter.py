@@ -64,7 +64,7 @@ class ContextMeter(QObject):
     def _can_count(self) -> bool:
         """Whether the next prompt can be counted. A running reply is added instead."""
         conductor = self._conductor
-        return conductor.loader.pair is not None and not conductor.sent_to and not conductor.replying_here
+        return conductor.loader.pair is not None and not conductor.loader.sent_to and not conductor.replying_here
 
     @property
     def may_exceed(self) -> bool:
@@ -109,7 +109,7 @@ class ContextMeter(QObject):
                 self.use = self._reported()  # drafts aren't sent to a server to be counted
             self._emit()
             return
-        connecting = conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings)
+        connecting = conductor.loader.can_call_tools and conductor.tools.connecting(conductor.chat.settings)
         self._incomplete = bool(connecting or conductor.attachments.reading)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:

@@ -18,7 +18,7 @@ from app.text.plain_text import one_line
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
-from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection
+from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Sampling
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.remote.saved_endpoints import SavedConnection, with_secrets
@@ -66,6 +66,41 @@ class PairLoader(QObject):
     @property
     def has_demo(self) -> bool:
         return self.loaded_from is not None and self.loaded_from.target is None
+
+    @property
+    def can_dflash(self) -> bool:
+        """Whether DFlash can be turned on; true while no pair is loaded."""
+        return self.pair is None or not self.pair.why_plain
+
+    @property
+    def can_plain(self) -> bool:
+        """Whether DFlash can be turned off; true while no pair is loaded."""
+        return self.pair is None or not self.pair.why_not_plain
+
+    @property
+    def can_think(self) -> bool:
+        return self.pair is not None and self.pair.can_think
+
+    @property
+    def can_call_tools(self) -> bool:
+        return self.pair is not None and self.pair.can_call_tools
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether cut-off replies can be continued; true while no pair is loaded."""
+        return self.pair is None or self.pair.can_continue
+
+    @property
+    def sampling(self) -> Sampling:
+        """The pair's recommended sampling."""
+        return self.pair.sampling if self.pair else Sampling()
+
+    @property
+    def sent_to(self) -> str:
+        """Host of the server that receives messages, now or once connected, or ""."""
+        if self.connecting_to is not None:
+            return self.connecting_to.connection.host
+        return self.pair.remote if self.pair is not None else ""
 
     def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
         """Load a pair, unless one is already loading. Return whether loading starts.

@@ -120,7 +120,7 @@ class Dialogs(QObject):
             preferences.new_chats = settings
 
         form = ChatSettingsForm(
-            self._theme, conductor.library, lambda: preferences.new_chats, store, lambda: conductor.default_sampling
+            self._theme, conductor.library, lambda: preferences.new_chats, store, lambda: conductor.loader.sampling
         )
         preferences.changed.connect(form.refresh)
         conductor.loader.loaded.connect(form.refresh)

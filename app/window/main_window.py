@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
         server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
-        self.transcript.message_actions.set_can_resume(self.conductor.can_continue)
+        self.transcript.message_actions.set_can_resume(self.conductor.loader.can_continue)
 
     @Slot()
     def _clear_server_notice(self) -> None:
@@ -248,7 +248,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_hosts(self) -> None:
         chosen = self.conductor.tools.chosen(self.conductor.chat.settings)
-        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.conductor.sent_to)
+        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.conductor.loader.sent_to)
 
     @Slot()
     def _show_title(self) -> None:

@@ -68,7 +68,7 @@ class TopBar(QWidget):
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
         elif pair is not None and pair.why_not_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Can't be turned off: {why}", why=translated(pair.why_not_plain))))
-        elif state.sent_to:
+        elif state.loader.sent_to:
             self.dflash.setToolTip(tr("Let the server draft tokens, starting with the next reply"))
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
@@ -76,7 +76,7 @@ class TopBar(QWidget):
         self.thinking.setEnabled(self._commands["thinking"].can() is None)
         self.thinking.setToolTip(
             tr("Let the model think before its next reply")
-            if state.can_think or pair is None
+            if state.loader.can_think or pair is None
             else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(self._commands["compare"].can() is None)

@@ -209,7 +209,7 @@ class ChatSettingsDialog(QDialog):
         super().__init__(parent)
         self._conductor = conductor
         self.setWindowTitle(tr("Chat Settings"))
-        library, default = conductor.library, lambda: conductor.default_sampling
+        library, default = conductor.library, lambda: conductor.loader.sampling
         self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
@@ -226,7 +226,7 @@ class ChatSettingsDialog(QDialog):
         self.form.refresh()
         with QSignalBlocker(self.form.thinking):
             self.form.thinking.setChecked(self._conductor.thinking)
-        self.form.thinking.setEnabled(self._conductor.can_think)
+        self.form.thinking.setEnabled(self._conductor.loader.can_think)
 
 
 class _Seed(QValidator):

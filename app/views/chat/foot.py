@@ -113,7 +113,7 @@ class Foot(QWidget):
         elif has_message and not conductor.busy and not conductor.attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
-            elif conductor.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
+            elif conductor.loader.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
                 note = tr("The message will be sent when the tools are ready.")
             elif self._meter.may_exceed:
                 self._meter.count_now()
@@ -197,7 +197,7 @@ class Foot(QWidget):
 
     @Slot()
     def _show_destination(self) -> None:
-        host = self._conductor.sent_to
+        host = self._conductor.loader.sent_to
         stays = tr("This private chat isn't sent to {host}", host=host)
         self.goes_to.setText(stays if self._conductor.stays_here else tr("Messages go to {host}", host=host) if host else "")
         self.goes_to.setVisible(bool(host))

@@ -240,7 +240,7 @@ class CompareDialog(QDialog):
         fastest = self._outcome.fastest if self._outcome else None
         if not isinstance(state, DrafterComparison) or fastest is None or fastest.folder is None:
             return None
-        if self._conductor.sent_to or state.here.target != loader.here.target:
+        if self._conductor.loader.sent_to or state.here.target != loader.here.target:
             return None
         folders = state.here.target or demo_pair()[0], fastest.folder
         target, drafter = (None, None) if folders == demo_pair() else folders
@@ -334,7 +334,7 @@ class CompareDialog(QDialog):
         self.prompt.setReadOnly(self.running)
         self.prompt.setEnabled(self.running or not self._on_several)
         self.repeats.setEnabled(not self.running)
-        self.this_computer.setVisible(bool(self._conductor.sent_to))
+        self.this_computer.setVisible(bool(self._conductor.loader.sent_to))
         self.this_computer.setEnabled(not self.running)
         fastest = outcome.fastest if outcome else None
         if outcome and fastest:
@@ -342,8 +342,8 @@ class CompareDialog(QDialog):
             self.use_button.setText(tr("Use {name}", name=row_name(rows[outcome.results.index(fastest)], rows)))
         self.use_button.setVisible(self._fastest_pair is not None)
         self.use_button.setEnabled(not loader.running and not self._conductor.busy)
-        self.exact.setEnabled(not self.running and not self._conductor.sent_to)
-        if self._conductor.sent_to:
+        self.exact.setEnabled(not self.running and not self._conductor.loader.sent_to)
+        if self._conductor.loader.sent_to:
             self.exact.setChecked(False)
         self.hint.setText(self._hint(prompt))
         self.save_button.setEnabled(self.record is not None and not self.running)

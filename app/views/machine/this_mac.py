@@ -89,7 +89,7 @@ class ThisMacDialog(QDialog):
 
     @property
     def _can_measure(self) -> bool:
-        is_here = self._conductor.loader.pair is not None and not self._conductor.sent_to
+        is_here = self._conductor.loader.pair is not None and not self._conductor.loader.sent_to
         return is_here and not self._conductor.busy and not self._job.running
 
     @Slot()
@@ -130,7 +130,7 @@ class ThisMacDialog(QDialog):
             return f"{translated(self._job.progress.step)}…"
         if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
-        if self._conductor.sent_to:
+        if self._conductor.loader.sent_to:
             return tr("A server is in use. To measure this computer, load a model.")
         if self._conductor.busy:
             return tr("Wait for the reply to finish.")

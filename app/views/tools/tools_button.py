@@ -45,7 +45,7 @@ class ToolTokens(QObject):
         if self._counted == (pair, specs) or self._conductor.busy:
             return
         self._counted, self._counts, self.count = (pair, specs), [], None
-        for tools in ((), specs) if specs and not self._conductor.sent_to else ():
+        for tools in ((), specs) if specs and not self._conductor.loader.sent_to else ():
             self._conductor.engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
         self.changed.emit()
 
@@ -81,7 +81,7 @@ class ToolsButton(IconButton):
     def refresh(self) -> None:
         """Show the state, and start the servers that are on in the chat."""
         conductor, settings = self._conductor, self._conductor.chat.settings
-        can_call = conductor.can_call_tools
+        can_call = conductor.loader.can_call_tools
         self.setEnabled(can_call)
         if can_call:
             self._box.warm(settings)
@@ -90,7 +90,7 @@ class ToolsButton(IconButton):
         names = ", ".join(server_title(config) for config in chosen)
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
         if conductor.loader.pair is not None and not can_call:
-            host = conductor.sent_to
+            host = conductor.loader.sent_to
             lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
         status = self._box.status
         for config in chosen:
