@@ -20,6 +20,7 @@ release = script("release/release.py")
 ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTE, DYLIB, BUNDLE = 2, 6, 8
 LC_LOAD_DYLIB, LC_ID_DYLIB, LC_CODE_SIGNATURE, LC_RPATH, LC_BUILD_VERSION = 0xC, 0xD, 0x1D, 0x8000001C, 0x32
+SOURCES_OF_SMALL_CHECKOUT = ("app/__main__.py", "mlx_engine/__init__.py", "metal/__init__.py", "docs/architecture.md")
 FRAMEWORKS = "Contents/Frameworks"
 PYTHON = f"{FRAMEWORKS}/Python.framework/Versions/3.13"
 DYNLOAD = "lib/python3.13/lib-dynload"
@@ -106,6 +107,21 @@ def python_framework(frameworks: Path, signed: bytes | None) -> None:
     (frameworks / "Python.framework/Python").symlink_to("Versions/Current/Python")
 
 
+def small_checkout(root: Path) -> Path:
+    """Create a checkout with the files that a bundle is checked against, and one file of each source, for tests of many bundles."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    configuration = project["tool"]["briefcase"]["app"]["app"]
+    icon, pins = f"{configuration['icon']}.icns", configuration["requirement_installer_args"][1]
+    translations = [path.relative_to(ROOT).as_posix() for path in (ROOT / "resources/translations").glob("*.qm")]
+    copied = ["pyproject.toml", icon, pins, "resources/licenses.txt", *translations, *SOURCES_OF_SMALL_CHECKOUT]
+    for name in copied:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    (root / "resources/demo_pair/target").mkdir(parents=True)
+    (root / "resources/demo_pair/target/model.safetensors").write_bytes(b"weights")
+    return root
+
+
 def info_plist(min_os: str) -> dict[str, Any]:
     """Return what the template writes, with the configuration's additions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -127,8 +143,10 @@ def info_plist(min_os: str) -> dict[str, Any]:
     }
 
 
-def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: Mapping[str, Any] | None = None) -> Path:
-    """Create Slipstream.app in `folder`, and move `packages` into it."""
+def assemble(
+    folder: Path, packages: Path, min_os: str = "14.0", entitlements: Mapping[str, Any] | None = None, checkout: Path = ROOT
+) -> Path:
+    """Create Slipstream.app in `folder` from a checkout, and move `packages` into it."""
     app = folder / "Slipstream.app"
     contents = app / "Contents"
     (contents / "MacOS").mkdir(parents=True)
@@ -144,9 +162,9 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
         (contents / "_CodeSignature/CodeResources").write_bytes(plistlib.dumps({"files2": {}}))
     resources = contents / "Resources"
     resources.mkdir()
-    shutil.copy(ROOT / "resources/icon/Slipstream.icns", resources / "app.icns")
+    shutil.copy(checkout / "resources/icon/Slipstream.icns", resources / "app.icns")
     for source in ("app", "mlx_engine", "metal", "resources", "docs"):
-        shutil.copytree(ROOT / source, resources / "app" / source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(checkout / source, resources / "app" / source, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.move(packages, resources / "app_packages")
     return app
 

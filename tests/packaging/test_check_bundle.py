@@ -24,6 +24,7 @@ from tests.packaging.assembled import (
     program,
     release,
     signature,
+    small_checkout,
     starter,
     thin_and_clean,
     universal,
@@ -73,8 +74,8 @@ def small_site(site: Path, min_os: tuple[int, int]) -> None:
     release.link_frameworks(site)
 
 
-def expected(min_os: str = "14.0", signed: bool = True, **more: object) -> object:
-    return check.Expected(ROOT, check.version_of(min_os), signed, **more)
+def expected(min_os: str = "14.0", signed: bool = True, checkout: Path = ROOT, **more: object) -> object:
+    return check.Expected(checkout, check.version_of(min_os), signed, **more)
 
 
 def entitlements() -> dict[str, bool]:
@@ -82,12 +83,27 @@ def entitlements() -> dict[str, bool]:
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_checkout(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator[Path]:
+    """A bundle of a small checkout."""
     folder = tmp_path_factory.mktemp("good")
     small_site(folder / "site", (14, 0))
-    app = assemble(folder, folder / "site", entitlements=entitlements())
+    app = assemble(folder, folder / "site", entitlements=entitlements(), checkout=checkout)
     yield app
-    assert check.examine(app, expected(build_root=ROOT)).findings == [], "a test wrote into a file of the good bundle"
+    findings = check.examine(app, expected(checkout=checkout, build_root=ROOT)).findings
+    assert findings == [], "a test wrote into a file of the good bundle"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of this checkout."""
+    folder = tmp_path_factory.mktemp("whole")
+    small_site(folder / "site", (14, 0))
+    return assemble(folder, folder / "site", entitlements=entitlements())
 
 
 def copied(good: Path, folder: Path) -> Path:
@@ -106,13 +122,13 @@ def replace(file: Path, data: bytes) -> None:
     file.write_bytes(data)
 
 
-def test_a_good_bundle_passes(good: Path, tmp_path: Path) -> None:
-    bundle = check.examine(good, expected(build_root=ROOT))
+def test_a_good_bundle_passes(whole: Path, checkout: Path, tmp_path: Path) -> None:
+    bundle = check.examine(whole, expected(build_root=ROOT))
     assert bundle.findings == []
     assert any("shiboken6" in note and "macOS 15.0" in note for note in bundle.notes)
     small_site(tmp_path / "site", (26, 2))
-    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements())
-    assert check.examine(app, expected(NEWEST)).findings == []
+    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements(), checkout)
+    assert check.examine(app, expected(NEWEST, checkout=checkout)).findings == []
 
 
 PACKAGES = "Contents/Resources/app_packages"
@@ -275,33 +291,33 @@ BROKEN: dict[str, tuple[Break, str]] = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_every_kind_of_damage_is_found_and_nothing_else(good: Path, tmp_path: Path, what: str) -> None:
+def test_every_kind_of_damage_is_found_and_nothing_else(good: Path, checkout: Path, tmp_path: Path, what: str) -> None:
     damage, finding = BROKEN[what]
     app = copied(good, tmp_path)
     damage(app)
-    findings = check.examine(app, expected(build_root=ROOT)).findings
+    findings = check.examine(app, expected(checkout=checkout, build_root=ROOT)).findings
     assert findings
     assert [one for one in findings if not check.re.search(finding, one)] == [], findings
 
 
-def test_kernels_of_an_older_wheel_are_found_in_the_newest_build(tmp_path: Path) -> None:
+def test_kernels_of_an_older_wheel_are_found_in_the_newest_build(checkout: Path, tmp_path: Path) -> None:
     small_site(tmp_path / "site", (14, 0))
-    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements())
-    assert [one.partition(": ")[2] for one in check.examine(app, expected(NEWEST)).findings] == [
+    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements(), checkout)
+    assert [one.partition(": ")[2] for one in check.examine(app, expected(NEWEST, checkout=checkout)).findings] == [
         "lacks the kernels for the newest chips: it is from an older system's wheel"
     ]
 
 
-def test_a_bundle_that_is_too_big_is_found(good: Path) -> None:
-    findings = check.examine(good, expected(size_budget=1 << 20)).findings
+def test_a_bundle_that_is_too_big_is_found(whole: Path) -> None:
+    findings = check.examine(whole, expected(size_budget=1 << 20)).findings
     assert len(findings) == 1 and "more than the limit of 1 MB" in findings[0]
 
 
-def test_the_command_prints_errors_and_sets_the_exit_code(good: Path, tmp_path: Path) -> None:
+def test_the_command_prints_errors_and_sets_the_exit_code(whole: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "packaging/check_bundle.py")]
-    whole = subprocess.run([*command, str(good), "--signed"], capture_output=True, text=True)
-    assert whole.returncode == 0 and "No problems found." in whole.stdout, whole.stdout + whole.stderr
-    app = copied(good, tmp_path)
+    good = subprocess.run([*command, str(whole), "--signed"], capture_output=True, text=True)
+    assert good.returncode == 0 and "No problems found." in good.stdout, good.stdout + good.stderr
+    app = copied(whole, tmp_path)
     (app / LIBMLX).with_name("mlx.metallib").unlink()
     broken = subprocess.run([*command, str(app)], capture_output=True, text=True)
     assert broken.returncode == 1 and "error Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
