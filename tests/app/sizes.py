@@ -1,6 +1,8 @@
 """Opens the main screens at several window and text sizes and checks that nothing is clipped and nothing overlaps.
 
-python -m tests.app.sizes LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
+python -m tests.app.sizes [--few] LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
+
+With --few, each text size has one window size, and the largest text the smallest window.
 """
 
 import os
@@ -40,7 +42,7 @@ PERCENT = (100, 150, 200)
 LONGEST = "Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ"  # as long as names get
 
 
-def main(code: str, folder: Path | None) -> int:
+def main(code: str, folder: Path | None, few: bool) -> int:
     skip_report_checks()
     application = QApplication([])
     application.setQuitOnLastWindowClosed(False)
@@ -95,7 +97,7 @@ def main(code: str, folder: Path | None) -> int:
             screen.grab().save(str(folder / f"{name}.png"))
 
     screens: list[QWidget] = [window, *window.findChildren(QDialog)]
-    for percent, size in product(PERCENT, SIZES):
+    for percent, size in zip(reversed(PERCENT), SIZES, strict=True) if few else product(PERCENT, SIZES):
         slipstream.theme.set_text_size(round(DEFAULT_TEXT_SIZE * percent / 100))
         for screen in screens:
             screen.resize(size)
@@ -125,6 +127,7 @@ def main(code: str, folder: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    status = main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    arguments = [argument for argument in sys.argv[1:] if argument != "--few"]
+    status = main(arguments[0], Path(arguments[1]) if len(arguments) > 1 else None, few="--few" in sys.argv)
     sys.stdout.flush()
     os._exit(status)

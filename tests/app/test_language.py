@@ -29,6 +29,7 @@ from mlx_engine.mcp.config import BUILTINS
 from mlx_engine.mcp.record import CallRecord
 from tests.app.conftest import Running
 from tests.app.scripted_engine import refuse
+from tests.examples import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # for busy machines
@@ -218,7 +219,7 @@ def running(
     for check, code in [(each["check"], each["code"]) for each in selected]:
         env = {"SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path_factory.mktemp(check))}
         started[check, code] = subprocess.Popen(
-            [sys.executable, "-m", f"tests.app.{check}", code],
+            [sys.executable, "-m", f"tests.app.{check}", *(["--few"] if check == "sizes" and SAMPLE else []), code],
             env={**os.environ, **env},
             cwd=ROOT,
             stdout=subprocess.PIPE,
