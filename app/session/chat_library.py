@@ -44,7 +44,6 @@ class RunningImport:
     name: str  # of the file
     share: float = 0.0
     canceled: bool = False
-    ended: bool = False
 
 
 class ChatLibrary(QObject):
@@ -82,7 +81,7 @@ class ChatLibrary(QObject):
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
         self._imports: list[RunningImport] = []
-        self._import_progressed.connect(self._follow_imports)
+        self._import_progressed.connect(self.import_changed)
 
     def load(self) -> None:
         """Read the list, then emit `loaded`."""
@@ -328,23 +327,20 @@ class ChatLibrary(QObject):
                 return Notice(translated(error.text), "error", topic="import")
             except chat_import.ImportCanceled:
                 return Notice(tr("Import canceled. No chats were added."), topic="import")
-            finally:
-                run.ended = True
-                self._import_progressed.emit()
+
+        def end(_: object) -> None:
+            self._imports.remove(run)
+            self.import_changed.emit()
 
         self._imports.append(run)
         self.import_changed.emit()
         self._store.read(work, self._imported)
+        self._store.read(lambda _: None, end)  # on its own: `work` may fail, or be done again
 
     @Slot()
     def cancel_imports(self) -> None:
         for run in self._imports:
             run.canceled = True
-
-    @Slot()
-    def _follow_imports(self) -> None:
-        self._imports = [run for run in self._imports if not run.ended]
-        self.import_changed.emit()
 
     def _imported(self, found: ImportOutcome | Notice) -> None:
         if isinstance(found, Notice):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.storage import chat_export, chatgpt_import
+from app.storage import chat_export, chat_import, chatgpt_import
 from app.storage.chat_import import ImportOutcome, import_into
 from app.storage.chat_tree import Chat
 from app.storage.recognition import add_missing, outline, overlap
@@ -296,6 +297,28 @@ def test_an_import_shows_its_progress(begin: Callable[..., Session], tmp_path: P
     session.until(lambda: len(library.entries) == 5)
     reported = [share for share in shares if share is not None]
     assert reported == sorted(reported) and library.importing is None
+
+
+def test_an_import_that_the_store_starts_again_can_be_canceled(
+    begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an error of the database, the store rebuilds its index and does its work again."""
+    session, errors = begin(loaded=False), [sqlite3.DatabaseError("database disk image is malformed")]
+    library, running = session.conductor.library, list[bool]()
+
+    def import_once_more(*given: Any) -> ImportOutcome:
+        if errors:
+            raise errors.pop()
+        return import_into(*given)
+
+    monkeypatch.setattr(chat_import, "import_into", import_once_more)
+    file = SlowFile(session, tmp_path, monkeypatch)
+    library.import_changed.connect(lambda: running.append(library.importing is not None))
+    session.until(lambda: bool(running))
+    library.cancel_imports()
+    file.go_on.set()
+    session.until(lambda: library.importing is None and bool(session.notices or library.entries))
+    assert running[0] and not library.entries and session.notices == ["Import canceled. No chats were added."]
 
 
 @pytest.mark.parametrize("quits", [False, True])
