@@ -2,6 +2,8 @@
 
 from mlx_engine.contract.errors import UserError
 
+# What a remote server or Slipstream doesn't do, however often a client asks
+_REMOTE_REFUSALS = ("no_continue", "no_count", "no_plain", "no_tools", "not_here", "private", "refused")
 # HTTP status and OpenAI code of the engine's errors. Others of a remote server or the way to it are 502, and all others 400
 _STATUS = {
     "too_busy": (429, "rate_limit_exceeded"),
@@ -9,15 +11,16 @@ _STATUS = {
     "no_pair_loaded": (503, "model_not_loaded"),
     "reply_memory": (503, "not_enough_memory"),
     "internal": (500, "internal_error"),
+    "chat_template_process": (500, "chat_template_process"),
+    "remote_internal": (500, "internal_error"),
     "remote_busy": (429, "rate_limit_exceeded"),
     "remote_busy_until": (429, "rate_limit_exceeded"),
     "context_full": (400, "context_length_exceeded"),
     "context_exceeded": (400, "context_length_exceeded"),
     "remote_context_exceeded": (400, "context_length_exceeded"),
-    **{
-        code: (400, code)
-        for code in ("remote_refused", "remote_no_tools", "remote_no_plain", "remote_no_continue", "remote_no_count")
-    },
+    "remote_no_model": (404, "model_not_found"),
+    "remote_unknown_model": (404, "model_not_found"),
+    **{f"remote_{name}": (400, f"remote_{name}") for name in _REMOTE_REFUSALS},
 }
 _PARAMS = {"unknown_bias_token": "logit_bias"}  # fields that cause the engine's errors
 

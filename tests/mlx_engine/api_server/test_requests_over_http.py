@@ -298,6 +298,7 @@ class TestReplies:
             ("no_pair_loaded", 503, "server_error"),
             ("reply_memory", 503, "server_error"),
             ("internal", 500, "server_error"),
+            ("chat_template_process", 500, "server_error"),
             ("bad_effort", 400, "invalid_request_error"),
             ("remote_busy_until", 429, "rate_limit_error"),
             ("remote_cut", 502, "server_error"),
@@ -318,16 +319,26 @@ class TestReplies:
             assert (error["type"], error["message"]) == (kind, "It failed.")
             assert response.headers.get("retry-after") == ("7" if status == 429 else None)
 
-    def test_every_fault_of_a_remote_server_has_a_gateways_status(self) -> None:
+    def test_every_error_of_a_remote_server_has_its_status(self) -> None:
+        """Clients try again after 429, 500 and 502, and change the request or its model after 400 and 404."""
+        statuses = {
+            400: "context_exceeded no_continue no_count no_plain no_tools not_here private refused",
+            404: "no_model unknown_model",
+            429: "busy busy_until",
+            500: "internal",
+            502: "bad_address bad_ca bad_chunk bad_header certificate certificate_invalid cut failed key line_too_long lost "
+            "no_list no_models no_route no_stream not_api not_encrypted nothing_listens password_in_address plain_speculates "
+            "redirects timed_out too_slow unknown_host unreachable without_tls",
+        }
+        table = {code: status for status, codes in statuses.items() for code in codes.split()}
         sources = "".join(file.read_text(encoding="utf-8") for file in Path(endpoint.__file__).parent.glob("*.py"))
-        others = dict.fromkeys(("no_continue", "no_count", "no_plain", "no_tools", "refused"), 400)
-        others |= {"context_exceeded": 400, "busy": 429, "busy_until": 429}
-        codes = set(re.findall(r'"remote_(\w+)"', sources))
-        assert codes > {*others, "certificate", "no_model", "unreachable"}
-        for code in codes:
+        assert table.keys() == set(re.findall(r'UserError\(\s*"remote_(\w+)"', sources))
+        others = {"context_exceeded": "context_length_exceeded", "internal": "internal_error"}
+        others |= dict.fromkeys(("busy", "busy_until"), "rate_limit_exceeded")
+        others |= dict.fromkeys(("no_model", "unknown_model"), "model_not_found")
+        for code, status in table.items():
             error = ApiError.because(UserError(f"remote_{code}", "It failed."))
-            assert error.status == others.get(code, 502), code
-            assert (error.code == "context_length_exceeded") == (code == "context_exceeded")
+            assert (error.status, error.code) == (status, others.get(code, f"remote_{code}"))
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_a_bad_schema_is_refused_by_name(self, stream: bool) -> None:
