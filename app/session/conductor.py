@@ -40,7 +40,7 @@ class Conductor(QObject):
     turn_revealed = Signal(object, object)  # Turn and Node to scroll to
     editing_changed = Signal(object)  # Turn being edited, or None
     notified = Signal(object)  # Notice
-    delayed = Signal(object)  # function that starts a reply, to call when the chat's tools are ready
+    delayed = Signal(object, str)  # function that starts a reply, to call when the tools are ready; an example's server
 
     def __init__(
         self,
@@ -221,11 +221,15 @@ class Conductor(QObject):
             self.notify(refusal)
         return refusal is None
 
-    def _is_early(self, start: Callable[[], object]) -> bool:
+    def tools_starting(self, example: str = "") -> bool:
+        """Whether the open chat's servers are starting, or the built-in one that an example needs."""
+        return self.loader.can_call_tools and self.tools.connecting(self.tools.with_example(self.chat.settings, example))
+
+    def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
         """Whether a reply waits for the chat's servers; `start` is called then."""
-        if early := self.loader.can_call_tools and self.tools.connecting(self.chat.settings):
-            self.tools.warm(self.chat.settings)
-            self.delayed.emit(start)
+        if early := self.tools_starting(example):
+            self.tools.warm(self.tools.with_example(self.chat.settings, example))
+            self.delayed.emit(start, example)
         return early
 
     @Slot()
@@ -247,8 +251,12 @@ class Conductor(QObject):
     # Replies
 
     @Slot(str)
-    def send(self, prompt: str, files: Sequence[Attachment] = ()) -> bool:
-        """Send a message or an edited version; return whether it was sent."""
+    def send(self, prompt: str, files: Sequence[Attachment] = (), example: str = "") -> bool:
+        """Send a message or an edited version; return whether it was sent.
+
+        Args:
+            example: a built-in server that is turned on for this chat, if the message is sent.
+        """
         prompt = clean(prompt).strip()
         if self.attachments.reading:
             self.notify(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="read"))
@@ -256,8 +264,9 @@ class Conductor(QObject):
         if not prompt and not files:
             self.notify(Notice(tr("Write a message first."), until="chat"))
             return False
-        if not self._can_start() or self._is_early(partial(self.send, prompt, files)):
+        if not self._can_start() or self._is_early(partial(self.send, prompt, files, example), example):
             return False
+        self.set_settings(self.tools.with_example(self.chat.settings, example))
         options = (self.next_mode, self.thinking, self.loader.sampling, tuple(files))
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
@@ -269,13 +278,6 @@ class Conductor(QObject):
         self.turn_added.emit(turn)
         self._reply(turn)
         return True
-
-    def send_example(self, prompt: str, builtin: str) -> None:
-        """Send a message with a built-in server on for this chat, unless refused."""
-        before = self.chat.settings
-        self.set_settings(self.tools.with_example(before, builtin))
-        if not self.send(prompt) and (self.attachments.reading or self.refusal()):
-            self.set_settings(before)
 
     def regenerate(self, turn: Turn) -> None:
         """Generate another reply to a message, keeping the old one as a version."""

@@ -109,8 +109,7 @@ class ContextMeter(QObject):
                 self.use = self._reported()  # drafts aren't sent to a server to be counted
             self._emit()
             return
-        connecting = conductor.loader.can_call_tools and conductor.tools.connecting(conductor.chat.settings)
-        self._incomplete = bool(connecting or conductor.attachments.reading)
+        self._incomplete = bool(conductor.tools_starting() or conductor.attachments.reading)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()

@@ -94,7 +94,7 @@ class MainWindow(QMainWindow):
         self.composer.attach_requested.connect(self.commands.runner("attach"))
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.sample_chosen.connect(conductor.send)
-        self.transcript.welcome.calculation_chosen.connect(partial(conductor.send_example, builtin="calculator"))
+        self.transcript.welcome.calculation_chosen.connect(partial(conductor.send, example="calculator"))
         self.transcript.message_actions.retry.connect(conductor.regenerate)
         self.transcript.message_actions.resume.connect(conductor.resume)
         self.transcript.message_actions.version_stepped.connect(conductor.switch)

@@ -284,7 +284,7 @@ def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:
     app = begin(ScriptedEngine([[gate]], replace(PAIR, can_call_tools=True)))
     app.send("Hello")
     app.conductor.new_chat()
-    app.conductor.send_example("What is 4817 × 392?", "calculator")
+    app.conductor.send("What is 4817 × 392?", example="calculator")
     assert app.notices[-1].startswith("A reply is being generated in “Hello”.")
     assert app.conductor.chat.settings.tool_servers == () and app.conductor.chat.empty
     gate.set()

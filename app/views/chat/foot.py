@@ -42,6 +42,7 @@ class Foot(QWidget):
         self._conductor = conductor
         self._waiting = False  # whether the message is sent as soon as possible
         self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
+        self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
         self.elsewhere = ElsewhereBar(theme, conductor)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
@@ -88,7 +89,7 @@ class Foot(QWidget):
         for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
-        for signal in (conductor.chat_changed, conductor.turns_changed, conductor.editing_changed):
+        for signal in (conductor.chat_changed, conductor.turn_added, conductor.turns_changed, conductor.editing_changed):
             signal.connect(self.cancel_sending)
 
     @property
@@ -113,7 +114,7 @@ class Foot(QWidget):
         elif has_message and not conductor.busy and not conductor.attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
-            elif conductor.loader.can_call_tools and conductor.tools.connecting(conductor.chat.settings):
+            elif conductor.tools_starting():
                 note = tr("The message will be sent when the tools are ready.")
             elif self._meter.may_exceed:
                 self._meter.count_now()
@@ -160,9 +161,10 @@ class Foot(QWidget):
         """Stop waiting, and keep the message in the composer."""
         self._wait("")
 
-    @Slot(object)
-    def _delay(self, start: Callable[[], object]) -> None:
+    @Slot(object, str)
+    def _delay(self, start: Callable[[], object], example: str) -> None:
         self._wait(tr("The reply will start when the tools are ready."), start)
+        self._example = example
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
         self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
@@ -178,7 +180,7 @@ class Foot(QWidget):
             self.cancel_sending()  # loading failed
         elif self._waiting:
             self.send()
-        elif self._delayed is not None and not self._conductor.tools.connecting(self._conductor.chat.settings):
+        elif self._delayed is not None and not self._conductor.tools_starting(self._example):
             start = self._delayed
             self._wait("")
             start()

@@ -160,10 +160,10 @@ def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, serv
     welcome, foot = app.window.transcript.welcome, app.window.foot
     assert not welcome.calculation.isHidden()
     welcome.calculation.click()
-    assert app.conductor.chat.settings.tool_servers == ("Calculator",)
     assert foot.waiting.label.text() == "The reply will start when the tools are ready."
     servers.made[0].finish("Calculator")
     app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    assert app.conductor.chat.settings.tool_servers == ("Calculator",)
     assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
     assert foot.waiting.isHidden() and foot.composer.text == ""
 
@@ -193,6 +193,24 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
     again.conductor.new_chat()
     assert again.conductor.chat.settings.tool_servers == () and again.conductor.chat.settings.example_servers == ()
     assert not again.conductor.tools.builtin("calculator").enabled
+
+
+@pytest.mark.parametrize("way", ["Cancel", "Send", "another example"])
+def test_an_example_that_is_not_sent_leaves_the_calculator_off(app: Running, servers: type[FakeServers], way: str) -> None:
+    """The chat's next message had it on."""
+    servers.slow = True
+    conductor, window = app.conductor, app.window
+    window.transcript.welcome.calculation.click()
+    if way == "Cancel":
+        window.foot.waiting.button.click()
+    elif way == "another example":
+        window.transcript.welcome.cards[0].click()
+    if way != "another example":
+        app.send("Hello")
+    app.until(lambda: not conductor.chat.empty and not conductor.busy)
+    assert app.engine.requests[-1].tools == () and conductor.chat.settings.tool_servers == ()
+    servers.made[0].finish("Calculator")
+    assert app.window.foot.waiting.isHidden() and len(conductor.chat.turns) == 1
 
 
 def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Running, servers: type[FakeServers]) -> None:
@@ -278,7 +296,7 @@ def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, serv
         start()
         assert foot.waiting.label.text() == "The reply will start when the tools are ready."
         assert app.window.composer.text == "My draft" and not foot.composer.field.isReadOnly()
-        for server in conductor.chat.settings.tool_servers:
+        for server in ("git&hub", *(("Calculator",) if text == "Fine." else ())):
             assert len(app.engine.requests) == before
             servers.made[0].finish(server)
         app.until(lambda before=before: len(app.engine.requests) > before and not conductor.busy)
