@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,6 +47,16 @@ def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
         expected = sections(library.entries.values(), library.folders.values(), time.time())
         assert rows(app) == [row for each in expected for row in (f"[{each.title}]", *(entry.title for entry in each.chats))]
         assert all(listed._rows[one].data(ID) == one for one in library.entries)
+        if step % 30:
+            continue
+        theme = app.window.theme
+        theme.set_text_size(20 if step == 150 else theme.text_pixels)
+        for number, section in enumerate(expected):
+            heading = listed.model().index(number, 0)
+            extra = 0 if section.folder else 8 if number else -4
+            inside = [listed.model().index(row, 0, heading) for row in range(listed.model().rowCount(heading))]
+            heights = [listed.sizeHintForIndex(index).height() - theme.row_height() for index in (heading, *inside)]
+            assert heights == [extra, *[0] * len(inside)]
 
 
 def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
@@ -263,6 +274,18 @@ def test_a_change_touches_only_its_rows(begin: Callable[..., Session], gone: lis
     assert listed.chat_ids() == [f"c{number}" for number in range(1000)]
     assert set(listed._rows) == set(library.entries)
     listed.deleteLater()
+
+
+def test_a_layout_of_many_rows_calls_no_python(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Qt asks for the size of every row after each deletion. A thousand calls took half of its time."""
+    session, called = begin(loaded=False), list[str]()
+    listed = long_list(session, monkeypatch)
+    session.conductor.library.delete(["c500"])
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    listed.doItemsLayout()
+    sys.setprofile(None)
+    listed.deleteLater()
+    assert called == []
 
 
 def test_deleting_goes_to_the_next_row_and_undo_back(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QResizeEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QStyledItemDelegate, QTreeView, QWidget
 
 from app.session.conductor import Conductor
 from app.storage.store import ChatSummary, Folder
@@ -87,7 +87,7 @@ class ChatList(QTreeView):
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._conductor = conductor
+        self._theme, self._conductor = theme, conductor
         self._library = conductor.library
         self._model = QStandardItemModel(self)
         self._refreshing = False
@@ -122,6 +122,7 @@ class ChatList(QTreeView):
         self.selectionModel().selectionChanged.connect(self._show_selected)
         for moved in (self.selectionModel().currentChanged, self.verticalScrollBar().valueChanged, application.focusChanged):
             moved.connect(self._place_button)
+        theme.text_resized.connect(self._measure)
         self._library.changed.connect(self.refresh)
         self._library.restored.connect(self._select_restored)
         conductor.chat_changed.connect(self.mark_open)
@@ -197,6 +198,8 @@ class ChatList(QTreeView):
                 self._model.insertRow(number, heading)
                 if folder:
                     self._rows[folder] = heading
+        for number in range(len(wanted)):
+            self._measure_row(self._model.item(number))
 
     def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
         """Update only rows that changed: rebuilding a list of thousands would be slow."""
@@ -205,11 +208,23 @@ class ChatList(QTreeView):
             if item is None or item.parent() is not heading or item.row() != place:
                 self._remove(entry.id)
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
+                self._measure_row(item)
                 heading.insertRow(place, item)
                 item.setToolTip(as_tooltip(entry.title))
             elif item.text() != entry.title:
                 item.setText(entry.title)
                 item.setToolTip(as_tooltip(entry.title))
+
+    @Slot()
+    def _measure(self) -> None:
+        for number in range(self._model.rowCount()):
+            heading = self._model.item(number)
+            for item in (heading, *(heading.child(row) for row in range(heading.rowCount()))):
+                self._measure_row(item)
+
+    def _measure_row(self, item: QStandardItem) -> None:
+        extra = 0 if item.data(KIND) != "heading" else 8 if item.row() else -4
+        item.setSizeHint(QSize(0, self._theme.row_height() + extra))
 
     def _remove(self, chat_id: str) -> None:
         if (item := self._rows.get(chat_id)) is not None and item.parent() is not None:
@@ -253,7 +268,7 @@ class ChatList(QTreeView):
         """
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
-            return Row(title, heading=True, extra_height=8 if index.row() else -4)
+            return Row(title, heading=True)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
         replying = self._conductor.reply_run.chat
@@ -397,20 +412,11 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
 class _Delegate(RowDelegate):
     """A row delegate with an editor for renaming."""
 
+    sizeHint = QStyledItemDelegate.sizeHint  # the item's, without a call of Python: Qt asks for thousands at a time
+
     def __init__(self, theme: Theme, view: ChatList) -> None:
         super().__init__(theme, view, view.describe)
         self._chats = view
-        theme.text_resized.connect(self._measure)
-        self._measure()
-
-    @Slot()
-    def _measure(self) -> None:
-        self._chat_size = QSize(0, self._theme.row_height())
-        self._chats.scheduleDelayedItemsLayout()
-
-    def sizeHint(self, option: Option, index: Index) -> QSize:
-        """Return a row's size without describing it: Qt asks for thousands at a time."""
-        return self._chat_size if index.data(KIND) == "chat" else super().sizeHint(option, index)
 
     def createEditor(self, parent: QWidget, option: Option, index: Index) -> QWidget:
         editor = QLineEdit(parent)
