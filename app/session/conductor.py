@@ -222,7 +222,7 @@ class Conductor(QObject):
         return refusal is None
 
     def tools_starting(self, example: str = "") -> bool:
-        """Whether the open chat's servers are starting, or the built-in one that an example needs."""
+        """Whether a server is starting that the open chat has on, or an example needs."""
         return self.loader.can_call_tools and self.tools.connecting(self.tools.with_example(self.chat.settings, example))
 
     def _is_early(self, start: Callable[[], object], example: str = "") -> bool:

@@ -1,12 +1,14 @@
 """The saved connections to servers."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 
 from app.session.model_storage import Background
 from app.text.language import tr, translated
@@ -25,7 +27,7 @@ class Connections(QObject):
 
     Attributes:
         saved: the connections, in the order in which they were added.
-        problem: why the list couldn't be read at launch, else empty.
+        problem: why the list can't be read, else empty.
         own_server: returns the address of this app's local server, empty if it is off.
     """
 
@@ -43,10 +45,27 @@ class Connections(QObject):
         self.saved: tuple[SavedConnection, ...] = ()
         self.problem = ""
         self.own_server: Callable[[], str] = str
+        self._read()
+        application = QGuiApplication.instance()
+        if isinstance(application, QGuiApplication):
+            application.applicationStateChanged.connect(self.reload)
+
+    @Slot()
+    def reload(self) -> None:
+        """Read the list if that failed before and its file is there again."""
+        if self.problem and self._file is not None and os.path.exists(self._file):
+            self._read()
+            self.changed.emit()
+
+    def _read(self) -> None:
         try:
-            self.saved = read_connections(self._file) if self._file is not None else ()
+            stored = read_connections(self._file) if self._file is not None else ()
         except UserError as error:
             self.problem = translated(error.text)
+        else:
+            added = {saved.name for saved in self.saved}
+            self.saved = (*(saved for saved in stored if saved.name not in added), *self.saved)
+            self.problem = ""
 
     def find(self, name: str) -> SavedConnection | None:
         return next((saved for saved in self.saved if saved.name == name), None)
@@ -59,11 +78,13 @@ class Connections(QObject):
 
     def put(self, new: SavedConnection, old: str = "") -> None:
         """Add a connection, or replace the one named `old`."""
+        self.reload()
         known = self.find(old) is not None
         self._save(tuple(new if saved.name == old else saved for saved in self.saved) if known else (*self.saved, new))
 
     def remove(self, name: str) -> None:
         """Remove a connection, and its key from the keychain."""
+        self.reload()
         self._save(tuple(saved for saved in self.saved if saved.name != name))
 
     def test(self, saved: SavedConnection, then: Callable[[RemoteServer | EngineText], object]) -> None:
@@ -98,9 +119,10 @@ class Connections(QObject):
 
         def then(written: tuple[EngineText | None, tuple[SavedConnection, ...]]) -> None:
             problem, stored = written
+            self.problem = ""
             if self.saved is saved:  # not changed since
                 self.saved = stored  # without secrets
-                self.changed.emit()
+            self.changed.emit()
             if problem is not None:
                 self.message.emit(translated(problem))
 

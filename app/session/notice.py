@@ -21,8 +21,9 @@ class Notice:
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    # Outdated once models load, generation ends, another chat opens, the server has no error, the message fits, or files are read.
-    until: Literal["", "loaded", "idle", "chat", "server", "fits", "read"] = ""
+    # Outdated once models load, generation ends, another chat opens, the server has no error, mcp.json or the connections can be
+    # read, the message fits, or files are read.
+    until: Literal["", "loaded", "idle", "chat", "server", "tools", "connections", "fits", "read"] = ""
     again: str = ""  # name of the connection that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()

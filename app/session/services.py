@@ -67,7 +67,7 @@ class Services(QObject):
 
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
-        self.conductor.notify(Notice(tr("Can't use mcp.json. {reason}", reason=reason), "error", topic="mcp.json"))
+        self.conductor.notify(Notice(tr("Can't use mcp.json. {reason}", reason=reason), "error", until="tools", topic="mcp.json"))
 
     def start(self) -> None:
         """Read the chats, and load or connect to what was used last."""
@@ -82,7 +82,7 @@ class Services(QObject):
         conductor.library.load()
         self.saved_prompts.apply()
         if connections.problem:
-            conductor.notify(Notice(connections.problem, "error"))
+            conductor.notify(Notice(connections.problem, "error", until="connections"))
         if self.tools.problem:
             self._show_unreadable(self.tools.problem)
         conductor.loader.here = last_pair(self.settings)

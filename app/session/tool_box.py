@@ -72,7 +72,7 @@ class ToolBox(QObject):
         return [config for config in on if config.enabled or config.name in settings.example_servers]
 
     def with_example(self, settings: ChatSettings, builtin: str) -> ChatSettings:
-        """Return settings with a built-in server on, for one chat only; unchanged if `builtin` is empty."""
+        """Return settings with a built-in server, if any, on for one chat only."""
         if not builtin or (config := self.builtin(builtin)) in self.chosen(settings):
             return settings
         others = tuple(name for name in settings.tool_servers if name != config.name)

@@ -55,7 +55,8 @@ class MainWindow(QMainWindow):
         conductor = self.conductor
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
-        services.server.changed.connect(self._clear_server_notice)
+        for signal in (services.server.changed, services.tools.changed, services.picker.connections.changed):
+            signal.connect(self._clear_solved)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -225,9 +226,11 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.set_can_resume(self.conductor.loader.can_continue)
 
     @Slot()
-    def _clear_server_notice(self) -> None:
-        if not self.services.server.error:
-            self.foot.notices.clear("server")
+    def _clear_solved(self) -> None:
+        server, tools, connections = self.services.server, self.services.tools, self.services.picker.connections
+        for until, problem in (("server", server.error), ("tools", tools.problem), ("connections", connections.problem)):
+            if not problem:
+                self.foot.notices.clear(until)
 
     @Slot()
     def _explain_wait(self) -> None:

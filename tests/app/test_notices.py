@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.session.notice import Notice, NoticeAction
+from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, write_connections
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with
 
@@ -108,3 +110,37 @@ def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(start: 
         (notice,) = app.notices
         assert notice.startswith(f"Can't use mcp.json. {reason}")
     assert file.read_text() == "["
+    app.conductor.notify(Notice("Another error.", "error"))
+    file.write_text("{}")
+    app.services.tools.reload()
+    assert app.notices == ["Another error."], "the file has been repaired"
+
+
+def test_connections_that_are_readable_again_are_used_and_kept(start: Start, tmp_path: Path) -> None:
+    """The next change wrote a list without them, and the notice stayed."""
+    file = tmp_path / "connections.json"
+    file.mkdir()
+    app = start(data=tmp_path)
+    connections = app.services.picker.connections
+    (notice,) = app.notices
+    messages: list[str] = []
+    connections.message.connect(messages.append)
+    connections.put(SavedConnection("Mac", RemoteConnection("http://127.0.0.1:1")))
+    app.until(lambda: bool(messages))
+    assert app.notices == [notice] == messages and notice.startswith("Can't read")
+    file.rmdir()
+    write_connections(file, [SavedConnection("Studio", RemoteConnection("http://127.0.0.1:2"))])
+    connections.put(SavedConnection("Mini", RemoteConnection("http://127.0.0.1:3")))
+    assert app.notices == []
+    app.quit()
+    assert [saved.name for saved in read_connections(file)] == ["Studio", "Mac", "Mini"]
+
+
+def test_the_notice_about_damaged_connections_goes_once_new_ones_are_stored(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "connections.json").write_text("{")
+    app = start(data=tmp_path)
+    connections = app.services.picker.connections
+    connections.reload()
+    assert len(app.notices) == 1 and "was damaged" in app.notices[0]
+    connections.put(SavedConnection("Mac", RemoteConnection("http://127.0.0.1:1")))
+    app.until(lambda: app.notices == [])

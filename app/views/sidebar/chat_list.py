@@ -412,7 +412,8 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
 class _Delegate(RowDelegate):
     """A row delegate with an editor for renaming."""
 
-    sizeHint = QStyledItemDelegate.sizeHint  # the item's, without a call of Python: Qt asks for thousands at a time
+    # The size of the item, without a call of Python: Qt asks for thousands at a time
+    sizeHint = QStyledItemDelegate.sizeHint  # type: ignore[assignment]
 
     def __init__(self, theme: Theme, view: ChatList) -> None:
         super().__init__(theme, view, view.describe)
