@@ -199,12 +199,17 @@ def test_search_finds_parts_of_words_in_any_script(store: Store, words: str, fou
     assert bool(store.search(words)) == found
 
 
-@given(st.text(max_size=30))
-def test_any_search_text_is_valid(words: str) -> None:
+@given(st.text(max_size=30) | st.text(st.sampled_from('ab"ßİ %_*-\n\0😀'), max_size=12), st.data())
+def test_search_finds_a_message_by_any_of_its_parts(text: str, data: st.DataObject) -> None:
+    """Quotes would group words that aren't next to each other. A search without words finds nothing."""
+    first = data.draw(st.integers(0, len(text)))
+    words = text[first : data.draw(st.integers(first, len(text)))].replace('"', " ")
     with closing(Store(None)) as store:
-        save(store, chat_of("Some words"))
-        store.search(words)
-        terms_of(words)
+        save(store, chat_of("Some other words"))
+        save(store, chat := chat_of(f"before {text} after", answer=""))
+        found = store.search(words)
+        assert (chat.id in {hit.chat for hit in found}) == bool(found) == bool(terms_of(words))
+        store.search(text)
 
 
 def test_a_hit_is_marked_in_its_excerpt(store: Store) -> None:
