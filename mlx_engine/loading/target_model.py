@@ -21,12 +21,11 @@ from mlx_lm.utils import load_model
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress
-from mlx_engine.drafters.gemma4_assistant.per_layer import with_older_names
 from mlx_engine.formats.template_sandbox import on_thread, renderer
 from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.support import dtype_name
-from mlx_engine.models.configs.target_config import text_config
+from mlx_engine.models.configs.target_config import text_config, with_older_names
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.targets import model_arguments
 from mlx_engine.targets.weights import Weights

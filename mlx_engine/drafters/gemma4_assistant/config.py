@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mlx_engine.drafters.gemma4_assistant.per_layer import OLDER_NAMES, full_layers
 from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction, missing, unexpected
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig, checked, sizes
 from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.layer_settings import OLDER_NAMES, full_layers
 from mlx_engine.drafters.parts.rope_config import Rope, read_rope
 
 _BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance

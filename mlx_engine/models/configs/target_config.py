@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.limits import PREFILL_ROWS
-from mlx_engine.drafters.gemma4_assistant.per_layer import with_older_names
+from mlx_engine.drafters.parts.layer_settings import full_layers
 from mlx_engine.drafters.registry import parse
 from mlx_engine.models.configs.families import FAMILIES, Family, family_of
 
@@ -16,6 +16,16 @@ _OTHER = Family("", ())
 # Nemotron-H's layers with a state, in its older and newer configs
 _MIXERS = {"M": "mamba", "mamba": "mamba", "linear_attention": "mamba"}
 _MIXERS |= dict.fromkeys(("*", "attention", "full_attention"), "full_attention")
+
+
+def with_older_names(config: dict) -> dict:
+    """Return a config with the older names of full-attention settings, too."""
+    inner = config.get("text_config")
+    text = inner if isinstance(inner, dict) else config
+    added = {name: value for name, value in (full_layers(text) or {}).items() if text.get(name) is None}
+    if not added:
+        return config
+    return {**config, "text_config": {**text, **added}} if text is inner else {**config, **added}
 
 
 def text_config(config: dict) -> dict:

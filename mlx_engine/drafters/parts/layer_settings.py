@@ -27,13 +27,3 @@ def full_layers(text: dict) -> dict[str, Any] | None:
     if not settings[0].keys() <= OLDER_NAMES.keys() or any(one != settings[0] for one in settings):
         return None
     return {OLDER_NAMES[name]: value for name, value in settings[0].items()}
-
-
-def with_older_names(config: dict) -> dict:
-    """Return a config with the older names of full-attention settings, too."""
-    inner = config.get("text_config")
-    text = inner if isinstance(inner, dict) else config
-    added = {name: value for name, value in (full_layers(text) or {}).items() if text.get(name) is None}
-    if not added:
-        return config
-    return {**config, "text_config": {**text, **added}} if text is inner else {**config, **added}
