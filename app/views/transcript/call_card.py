@@ -15,7 +15,7 @@ from app.rendering.text_marks import NO_MARKS, TextMarks, cursor_at, extra_selec
 from app.rendering.text_view import make_selectable, prepare_document
 from app.storage import wording
 from app.text.language import number, tr
-from app.text.plain_text import clean
+from app.text.plain_text import clean, one_line
 from app.views.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
 from app.widgets.layout import Item, column, flow, row
@@ -37,12 +37,6 @@ _LITERAL = re.compile(r"null|true|false|NaN|-?Infinity|[-+]?[\d.]+([eE][-+]?\d+)
 def shown(text: str) -> str:
     """Return untrusted text without invisible characters, but with its line breaks."""
     return visible(clean(text).replace("\r\n", "\n"))
-
-
-def one_line(text: str, length: int) -> str:
-    """Return the beginning of untrusted text on one line."""
-    line = " ".join(shown(text[: 4 * length]).split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def readable(arguments: str) -> str:

@@ -13,7 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 
-from app.views.transcript.call_card import MAX_LINES, CallCard, PlainTextView, one_line, preview, readable
+from app.text.plain_text import one_line
+from app.views.transcript.call_card import MAX_LINES, CallCard, PlainTextView, preview, readable
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS
 from mlx_engine.contract.requests import ToolCall
 from tests.app.conftest import Running
