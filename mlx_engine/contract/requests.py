@@ -78,8 +78,18 @@ class Sampling:
     frequency_penalty: float = 0.0
 
 
+class Submitted:
+    """What every request has.
+
+    Attributes:
+        gives_way: whether any other request cancels this one.
+    """
+
+    gives_way: bool = False
+
+
 @dataclass(frozen=True)
-class GenerationRequest:
+class GenerationRequest(Submitted):
     """A request for one reply to `messages`, `prompt_tokens`, or `prompt_text`.
 
     Attributes:
@@ -98,7 +108,6 @@ class GenerationRequest:
         reuse: whether to use and save snapshots of the prompt.
         rolling: least number of messages to leave out; more are left out if the reply would have too little room. None sends all.
         shorten_results: whether long results of tools are cut off if the reply would have too little room.
-        gives_way: whether any other request cancels this one.
         foreground: whether a user is waiting for this reply: it skips the queue, and has every second turn.
         exact: whether to compute each row in an order that doesn't depend on the number of rows, so that text with and without
             DFlash is identical in every format. Slower, and without snapshots.
@@ -144,7 +153,7 @@ class GenerationRequest:
 
 
 @dataclass(frozen=True)
-class LoadPair:
+class LoadPair(Submitted):
     """A request to load a pair from folders. Without a target, loads the demo pair.
 
     Attributes:
@@ -161,7 +170,7 @@ class LoadPair:
 
 
 @dataclass(frozen=True)
-class CompareRequest:
+class CompareRequest(Submitted):
     """A comparison of a request's replies with and without DFlash.
 
     Attributes:
@@ -178,7 +187,7 @@ class CompareRequest:
 
 
 @dataclass(frozen=True)
-class CompareDrafters:
+class CompareDrafters(Submitted):
     """A comparison of replies: plain, with lookup, and with each drafter.
 
     The drafters are loaded one after the other, and the last one stays loaded.
@@ -203,7 +212,7 @@ class CompareDrafters:
 
 
 @dataclass(frozen=True)
-class CountTokens:
+class CountTokens(Submitted):
     """A request to count the tokens of `messages` in the chat template.
 
     Attributes:
@@ -220,7 +229,7 @@ class CountTokens:
 
 
 @dataclass(frozen=True)
-class UnloadPair:
+class UnloadPair(Submitted):
     """A request to free the loaded pair's memory. It has no events."""
 
 
@@ -259,14 +268,14 @@ class RemoteConnection:
 
 
 @dataclass(frozen=True)
-class Connect:
+class Connect(Submitted):
     """A request to use a server in place of the pair; see `LoadPair`."""
 
     connection: RemoteConnection
 
 
 @dataclass(frozen=True)
-class SavePrompts:
+class SavePrompts(Submitted):
     """A request to save prompts on disk and read saved ones.
 
     It also applies to pairs that are loaded later.
@@ -281,14 +290,14 @@ class SavePrompts:
 
 
 @dataclass(frozen=True)
-class ForgetPrompts:
+class ForgetPrompts(Submitted):
     """A request to delete saved prompts that only these chats used; None deletes all."""
 
     chats: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
-class KeepPrompts:
+class KeepPrompts(Submitted):
     """A request to delete the saved prompts of all chats but these.
 
     It completes deletions that failed, or that the end of the program prevented.
@@ -298,21 +307,21 @@ class KeepPrompts:
 
 
 @dataclass(frozen=True)
-class MeasureMachine:
+class MeasureMachine(Submitted):
     """A request to compare the loaded pair with this machine's limits."""
 
     again: bool = False  # measure the limits even if they are known
 
 
 @dataclass(frozen=True)
-class Calibrate:
+class Calibrate(Submitted):
     """A request to measure the costs of passes. Any other request cancels it."""
 
     gives_way = True
 
 
 @dataclass(frozen=True)
-class TuneDrafter:
+class TuneDrafter(Submitted):
     """A request to tune the loaded drafter to its target and the user's prompts.
 
     The same request continues a canceled one, and others for the pair use its replies. The result is used the next time that the
@@ -340,7 +349,7 @@ class TuneDrafter:
 
 
 @dataclass(frozen=True)
-class SelectKernels:
+class SelectKernels(Submitted):
     """A request to select Metal kernels for the pair. Any other request cancels it."""
 
     again: bool = False  # test the kernels even if the results are known

@@ -106,7 +106,7 @@ class EngineHost:
             is_full = sum(not other.foreground for other in self._open) >= self._max_active + self._max_queued
             if not self._closing and (run.foreground or not is_full):
                 for other in self._open:
-                    if getattr(other.request, "gives_way", False):
+                    if other.request.gives_way:
                         other.cancel()
                 self._open.append(run)
                 self._queue.put(run)

@@ -120,7 +120,7 @@ class RemoteEngine:
             run.deliver(None)
             return
         for other in self._tasks.values():
-            if getattr(other.request, "gives_way", False):
+            if other.request.gives_way:
                 other.cancel()
         task = self._loop.create_task(self._run(run))
         self._tasks[task] = run
