@@ -243,7 +243,7 @@ def _rm(given: argparse.Namespace) -> int:
 def _check(given: argparse.Namespace) -> int:
     """Check downloaded repos or the catalog, and return the exit code."""
     known, cache = load_catalog(), Cache()
-    if given.catalogue:
+    if given.catalog:
         return _check_catalog(given, known)
     if given.id or given.target:
         pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)

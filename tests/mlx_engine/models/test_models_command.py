@@ -318,7 +318,7 @@ class TestOtherCommands:
 
     def test_check_lists_catalog_repos_that_do_not_exist(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", drafter_files(1000))
-        status, printed = models(capsys, "check", "--catalogue")
+        status, printed = models(capsys, "check", "--catalog")
         missing = {one["repo"] for one in printed["missing"]}
         assert status == 1 and printed["asked"] > 40 and len(missing) == printed["asked"] - 1
         assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
@@ -330,7 +330,7 @@ class TestOtherCommands:
         """Not one error per repo."""
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", endpoint is None)
         monkeypatch.setattr(constants, "ENDPOINT", endpoint or pair.url)
-        status, printed = models(capsys, "check", "--catalogue")
+        status, printed = models(capsys, "check", "--catalog")
         assert status == 1 and words in printed["error"] and set(printed) == {"error"} and pair.asked == []
 
     def test_check_accepts_a_complete_catalog(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,11 +339,11 @@ class TestOtherCommands:
                 pair.repo(target.repo, target_files(1000))
             for drafter in entry.drafters:
                 pair.repo(whole_model(drafter.repo), drafter_files(1000))
-        status, printed = models(capsys, "check", "--catalogue")
+        status, printed = models(capsys, "check", "--catalog")
         assert (status, printed["missing"]) == (0, [])
         gone = load_catalog().find("qwen3-8b").targets[0].repo
         pair.repos[gone].private = True
-        status, printed = models(capsys, "check", "--catalogue")
+        status, printed = models(capsys, "check", "--catalog")
         assert status == 1 and [(one["id"], one["repo"]) for one in printed["missing"]] == [("qwen3-8b", gone)]
 
     def test_searching_an_unreachable_hub_fails_quickly(
