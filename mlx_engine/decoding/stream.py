@@ -20,7 +20,6 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Source
-from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PassOutcome, WidthChoice, WidthController
@@ -154,18 +153,15 @@ class Stream:
         """Whether the next pass to read is proposed or made."""
         return self._proposed is not None or self.has_unread
 
-    def propose(self, budget: int = MAX_BLOCK_ROWS) -> Rows | None:
+    def propose(self) -> Rows | None:
         """Return the rows of the next pass. The device may still compute drafts.
-
-        Args:
-            budget: most rows.
 
         Returns:
             The same rows until `accept`; or None if a pass must be read first: with penalties, for lookup, after a round that isn't
             queued, and before a pass that the end of the reply may cut short.
         """
         if self._proposed is None:
-            self._proposed = self._after(self._unread[-1], budget) if self._unread else self._next(budget)
+            self._proposed = self._after(self._unread[-1]) if self._unread else self._next()
         return self._proposed
 
     def accept(self, logits: mx.array, features: mx.array | None = None) -> None:
@@ -256,14 +252,14 @@ class Stream:
         if self._backlog is not None:
             self._backlog.flush()
 
-    def _next(self, budget: int) -> Rows:
+    def _next(self) -> Rows:
         """Choose and draft the rows after an anchor that the host has read."""
         start, anchor = self.caches.length, mx.array([self.anchor], dtype=mx.uint32)
         if self.opens:
             return Rows(anchor, None, _OPENING, None, start + 1)
         offer = None if self.copies is None else self.copies.offer()
         choice, self._decided = self._decided or self.controller.choose(start, offer), None
-        most = min(self.limit + 1, budget)
+        most = self.limit + 1
         rows = min(choice.kind.width, most)
         if rows < 2:
             return Rows(anchor, None, choice if choice.kind.width == 1 else WidthChoice(PLAIN_STEP), None, start + 1)
@@ -293,7 +289,7 @@ class Stream:
         noise = None if noise is None else noise[: drafts.size + 1]
         return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match)
 
-    def _after(self, current: _Unread, budget: int) -> Rows | None:
+    def _after(self, current: _Unread) -> Rows | None:
         """Choose and draft the rows after an unread pass; see `propose`."""
         rows = current.rows.tokens.size
         unready = self.opens or len(self._unread) > 1 or not current.rows.can_wait
@@ -306,7 +302,7 @@ class Stream:
             return Rows(current.anchor, None, choice, None, self.caches.length + 1, ahead=True) if width == 1 else None
         if choice.kind.proposer == "lookup":
             return None
-        if width == 1 or width > min(self.limit - rows + 1, budget):
+        if width == 1 or width > self.limit - rows + 1:
             self._decided = choice
             return None
         start = self.caches.length

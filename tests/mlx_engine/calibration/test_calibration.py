@@ -99,8 +99,8 @@ def test_rounds_are_queued_ahead_only_if_that_was_measured_to_be_faster(cache_fo
     engine, seen = loaded(*PAIR), []
     propose = Stream.propose
 
-    def watched(stream, *budget):
-        rows = propose(stream, *budget)
+    def watched(stream):
+        rows = propose(stream)
         seen.extend([rows] if rows and rows.ahead and rows.span else [])
         return rows
 

@@ -51,8 +51,8 @@ def test_warming_up_queues_rounds_ahead_if_replies_will(chosen, monkeypatch, pay
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     propose, seen = Stream.propose, []
 
-    def watched(stream, *budget):
-        rows = propose(stream, *budget)
+    def watched(stream):
+        rows = propose(stream)
         seen.extend([rows] if rows and rows.ahead and rows.span else [])
         return rows
 
