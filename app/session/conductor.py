@@ -83,7 +83,7 @@ class Conductor(QObject):
         self.comparison_job.drafter_changed.connect(self._load_again)
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
-        self.roofline_job.kernels_selected.connect(self.loader.tuning.use)
+        self.roofline_job.kernels_selected.connect(self.loader.calibration.use)
         self.loader.loaded.connect(self.attachments.count_all)
 
     @Slot(object)

@@ -12,15 +12,15 @@ from mlx_engine.contract.events import Failed, PairInfo, TuningProgress
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
 
-IDLE_MS = 1500  # before tuning starts
+IDLE_MS = 1500  # before calibration starts
 
 Task = Calibrate | SelectKernels
 
 
-class BackgroundTuning(QObject):
+class BackgroundCalibration(QObject):
     """A background task that calibrates a new pair and selects its Metal kernels.
 
-    Any other request interrupts tuning, which restarts when the engine is idle again.
+    Any other request interrupts it. It restarts when the engine is idle again.
     """
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -32,7 +32,7 @@ class BackgroundTuning(QObject):
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
 
-    def tune(self, pair: PairInfo) -> None:
+    def calibrate(self, pair: PairInfo) -> None:
         """Calibrate a loaded pair and select its kernels, unless already done."""
         self.kernels = pair.kernels
         self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]

@@ -10,7 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
-from app.session.measurements import BackgroundTuning
+from app.session.measurements import BackgroundCalibration
 from app.session.model_list import listed_name
 from app.session.notice import Notice
 from app.text.language import sentences, tr, translated
@@ -44,7 +44,7 @@ class PairLoader(QObject):
         self._engine = engine
         self._secrets_read.connect(self._connect)
         self._drafters_read.connect(self._keep_drafters)
-        self.tuning = BackgroundTuning(engine, self)
+        self.calibration = BackgroundCalibration(engine, self)
         self._job: Run | None = None
         self._also: Callable[[Event | None], object] = lambda event: None
         self._cancelled = False
@@ -206,7 +206,7 @@ class PairLoader(QObject):
                     pair = replace(pair, name=name, target=target, drafter=method, family=program)
                 name = tr("Demo pair") if pair.name == DEMO_NAME else pair.name
                 self._set_pair(replace(pair, name=self._listed_name(pair) or name))
-                self.tuning.tune(pair)
+                self.calibration.calibrate(pair)
                 if pair.why_plain and not (pair.remote or pair.why_not_fastest):
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
                 for why in filter(None, (pair.why_not_tuned, pair.why_not_fastest)):

@@ -113,7 +113,7 @@ class ThisMacDialog(QDialog):
         self.chart.show_roofline(found)
         self.remark.setText(remark(found) if found else "")
         self.remark.setVisible(bool(self.remark.text()))
-        selected = self._conductor.loader.tuning.kernels if pair else None
+        selected = self._conductor.loader.calibration.kernels if pair else None
         self.kernels.setText(kernel_evidence(selected) if selected else "")
         self.kernels.setVisible(selected is not None)
         self.error.label.setText(self._job.error)

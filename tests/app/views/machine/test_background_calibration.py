@@ -1,4 +1,4 @@
-"""Background tuning: a new pair is calibrated while the engine is idle, and requests go first."""
+"""Background calibration: a new pair is calibrated while the engine is idle, and requests go first."""
 
 import threading
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> Non
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
     kernel_tests = RooflineJob(thread)
-    kernel_tests.kernels_selected.connect(loading.tuning.use)
+    kernel_tests.kernels_selected.connect(loading.calibration.use)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
     kernel_tests.test_kernels()
