@@ -13,6 +13,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+WINDOW = 20  # positions that a drafter sees which is made to slide
 
 
 def loaded(target: Path, drafter: Path | None) -> Engine:
@@ -51,10 +52,27 @@ def save_dspark(folder: Path) -> Path:
     return folder
 
 
+def sliding(drafter: Path, folder: Path) -> Path:
+    """Copy a drafter, with windows."""
+    shutil.copytree(drafter, folder)
+    config = json.loads((folder / "config.json").read_text())
+    layers = ["sliding_attention"] * config["num_hidden_layers"]
+    config |= {"layer_types": layers, "sliding_window": WINDOW, "use_sliding_window": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
 def loaded_case(name: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """Load a reference pair, a DSpark drafter from `save_dspark`."""
     folder = GOLDEN / name / "drafter"
     return loaded(GOLDEN / name / "target", save_dspark(tmp_path_factory.mktemp(name) / "drafter") if "dspark" in name else folder)
+
+
+@pytest.fixture(scope="session")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """The tiny pair with a drafter whose layers see 20 positions back."""
+    drafter = sliding(GOLDEN / "e2e_qwen3" / "drafter", tmp_path_factory.mktemp("windows") / "drafter")
+    return loaded(GOLDEN / "e2e_qwen3" / "target", drafter)
 
 
 @pytest.fixture(scope="session")

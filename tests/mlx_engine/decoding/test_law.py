@@ -128,9 +128,7 @@ def judged(seen, want):
     [
         ("tiny", "plain", None),
         ("tiny", "dflash", 8),
-        ("tiny2", "dflash", 3),
-        ("eagle3", "dflash", 4),
-        pytest.param("mtp", "dflash", 5, marks=pytest.mark.long),
+        *(pytest.param(name, "dflash", 4, marks=pytest.mark.long) for name in ("tiny2", "eagle3", "mtp")),
     ],
 )
 def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):

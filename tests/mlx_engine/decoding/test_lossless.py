@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import Message
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.formats import chat_prompt
 from tests.demo_pair.corpus.questions import fresh_questions
-from tests.examples import sampled
+from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import Sharpened
@@ -51,13 +51,13 @@ def test_smaller_blocks_give_the_same_text_in_the_same_rounds(tiny, case):
         assert list(got.stats.accepted_per_round) == smaller["accepted"]
 
 
-@sampled(6)
+@sampled(4)
 @given(
     prompt=st.lists(st.integers(3, 123), min_size=1, max_size=60),
     width=st.sampled_from([None, 1, 2, 3, 5, 8]),
     temperature=st.sampled_from([0.0, 0.6, 1.0]),
     seed=st.integers(0, 2**64 - 1),
-    limit=st.integers(1, 80),
+    limit=st.integers(1, 40 if SAMPLE else 80),
     ignore_eos=st.booleans(),
 )
 def test_the_tiny_pair_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, width, temperature, seed, limit, ignore_eos):
@@ -69,7 +69,7 @@ def test_the_tiny_pair_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, width,
         assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
 
-@sampled(3)
+@pytest.mark.long
 @given(
     asked=st.sampled_from(QUESTIONS),
     width=st.sampled_from([None, 2, 4, 8, 16]),

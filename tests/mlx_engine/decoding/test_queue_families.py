@@ -20,14 +20,19 @@ from mlx_engine.targets.target import Target
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.decoding.streams import Run, Scripted, close, same_state
 from tests.mlx_engine.decoding.test_plain_text import Foresight
-from tests.mlx_engine.decoding.test_queue import Run, close, same_state
-from tests.mlx_engine.decoding.test_schedules import Scripted
 from tests.mlx_engine.targets.test_families import contents, draw
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter
 
 # Of each kind of caches one: growing, growing and recurrent (delta nets joined, and not; convolutions), with windows, compound
-KINDS = ("qwen3", "qwen3_5", "qwen3_next", "lfm2", "gpt_oss", "gemma4_text", "glm_moe_dsa")
+KINDS = (
+    "qwen3_5",
+    "lfm2",
+    "gpt_oss",
+    "glm_moe_dsa",
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("qwen3", "qwen3_next", "gemma4_text")),
+)
 TOKENS = st.integers(3, VOCABULARY - 1)
 
 
@@ -147,7 +152,7 @@ def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, 
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("how", ["by its end", "by the listener"])
+@pytest.mark.parametrize("how", ["by its end", pytest.param("by the listener", marks=pytest.mark.long)])
 def test_the_next_turn_continues_from_the_reply(pair, name, how, monkeypatch):
     """After an end inside a round with another one queued, the reused tokens, the text and the rounds are the same."""
     engine, prompt, plain = pair(name)

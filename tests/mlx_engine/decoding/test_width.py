@@ -26,6 +26,7 @@ from mlx_engine.decoding.width import (
 )
 from mlx_engine.drafters.lookup import Offer
 from tests.benchmarks.simulation import LONG_CHAT, MACHINES, TEXTS, Machine, Text, decode, depths, run
+from tests.examples import SAMPLE, sampled
 
 TABLE = CostTable((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
 DEAR = Machine("no width pays", "", 8, CostTable((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
@@ -48,8 +49,18 @@ def _measured_with(disturbed: Callable[[float], float]) -> CostTable:
     return table_of((100,), TABLE.widths, [times])
 
 
+# Blocks of 8 and 16, on a CPU, and where no width pays
+SAMPLED = ("the demo pair on a CPU", "M4 Pro, 27B 8-bit", "M5 Max, 9B bf16", "M1 Max, 27B 8-bit")
+
+
 def machine(name: str) -> Machine:
     return next(each for each in MACHINES if each.name == name)
+
+
+def on_each(*machines: Machine) -> pytest.MarkDecorator:
+    """Run a test on some of the machines, and in `make test-all` on all of them."""
+    few = [pytest.param(each, id=each.name, marks=[] if each.name in SAMPLED else [pytest.mark.long]) for each in machines]
+    return pytest.mark.parametrize("where", few)
 
 
 class TestPassCosts:
@@ -231,6 +242,7 @@ class TestAutomaticWidth:
         got = outcomes_of(LISTS, AutomaticWidth(history), where, passes=100)
         assert sum(each.choice.kind != PLAIN_STEP for each in got[-40:]) > 30
 
+    @sampled(4)
     @given(seed=st.integers(0, 99))
     def test_on_a_shared_machine_it_keeps_drafting(self, seed):
         """Single passes take up to three times as long as others, which says nothing about their average cost."""
@@ -276,7 +288,7 @@ class TestAutomaticWidth:
                 self.waiting = outcome
 
         where = machine("M4 Pro, 27B 8-bit")
-        for text in TEXTS:
+        for text in TEXTS[:: 2 if SAMPLE else 1]:
             ease = text.ease(900, random.Random(3))
             best = min(decode(where, ease, text.later, FixedWidth(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
             assert best / decode(where, ease, text.later, Late(PairHistory(8, where.table)), 2048, 3)[0] > 0.94
@@ -315,6 +327,7 @@ def test_within_three_percent_of_the_best_fixed_width(text):
     assert mean(got.cold) >= 0.97 and mean(got.warm) >= 0.97
 
 
+@sampled(8)
 @given(chance=st.floats(0.0, 1.0), where=st.sampled_from(MACHINES), seed=st.integers(0, 10_000))
 def test_it_is_never_much_slower_than_plain_decoding(chance, where, seed):
     """Even on text for which no choice is clearly right."""
@@ -323,7 +336,7 @@ def test_it_is_never_much_slower_than_plain_decoding(chance, where, seed):
     assert plain / decode(where, ease, 0.99, AutomaticWidth(PairHistory(where.block, where.table)), 2048, seed)[0] > 0.95
 
 
-@pytest.mark.parametrize("where", [each for each in MACHINES if depths(each, LONG_CHAT)], ids=lambda each: each.name)
+@on_each(*(each for each in MACHINES if depths(each, LONG_CHAT)))
 def test_in_a_long_chat_it_falls_back_to_plain_decoding_when_a_windowed_drafter_loses_its_acceptance(where):
     """And it drafts again from the first rounds of the next short chat."""
     history, widths = PairHistory(where.block, where.table), [width for width in LADDER if width <= where.block]
@@ -338,7 +351,7 @@ def test_in_a_long_chat_it_falls_back_to_plain_decoding_when_a_windowed_drafter_
     assert min(rates[:-1]) > 0.97 and rates[-1] > 0.85, "the last reply starts with what the long chat taught"
 
 
-@pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
+@on_each(*MACHINES)
 def test_short_replies_of_hopeless_text_lose_little_to_trials(where):
     """Once drafts are known to be hopeless, the credit of a new reply is only an advance."""
     history, took, plainly = PairHistory(where.block, where.table), 0.0, 0.0
@@ -358,7 +371,7 @@ class TestReplies:
         took, outcomes = decode(where, ease, 0.99, AutomaticWidth(history, temperature=temperature), 2048, seed)
         return took, decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0], outcomes
 
-    @pytest.mark.parametrize("where", [DEMO, *MACHINES], ids=lambda each: each.name)
+    @on_each(DEMO, *MACHINES)
     @pytest.mark.parametrize("tokens", [30, 95, 300])
     def test_hopeless_replies_after_easy_ones_lose_at_most_three_percent(self, where, tokens):
         history = PairHistory(where.block, where.table)
@@ -368,6 +381,7 @@ class TestReplies:
         assert sum(plain[20:]) >= 0.98 * sum(took[20:])
         assert sum(plain) >= 0.97 * sum(took) - 4, "and what the first one spends to find out"
 
+    @sampled(6)
     @given(
         chance=st.floats(0.0, 0.15),
         later=st.floats(0.0, 0.15),
@@ -380,7 +394,7 @@ class TestReplies:
         replies = [self.reply(history, where, later if i % 2 else chance, tokens, seed + i) for i in range(21)]
         assert sum(plain for _, plain, _ in replies[1:]) >= 0.97 * sum(took for took, _, _ in replies[1:])
 
-    @pytest.mark.parametrize("where", [DEMO, *MACHINES[:3], *MACHINES[5:7]], ids=lambda each: each.name)
+    @on_each(DEMO, *MACHINES[:3], *MACHINES[5:7])
     @pytest.mark.parametrize("known", [True, False])
     def test_drafting_resumes_within_two_rounds_of_easy_text(self, where, known):
         """Whether or not text was easy before it became hopeless."""
@@ -395,7 +409,7 @@ class TestReplies:
         assert all(outcome.choice.kind != PLAIN_STEP for outcome in outcomes[rounds[2] :])
         assert max(outcome.choice.kind.width for outcome in outcomes[: rounds[3] + 1]) >= 5
 
-    @pytest.mark.parametrize("where", [DEMO, *MACHINES[:3], *MACHINES[5:7]], ids=lambda each: each.name)
+    @on_each(DEMO, *MACHINES[:3], *MACHINES[5:7])
     def test_easy_replies_start_with_wide_rounds_and_never_fall_back(self, where):
         history, plain, widths = PairHistory(where.block, where.table), 0, []
         for seed in range(20):

@@ -27,7 +27,7 @@ from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import loaded_case
-from tests.mlx_engine.decoding.test_schedules import Scripted, prefilled
+from tests.mlx_engine.decoding.streams import Scripted, prefilled
 from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
@@ -74,7 +74,11 @@ def together(engine: Engine, requests: Sequence[GenerationRequest]) -> list[Comp
     return [one.whole for one in running]
 
 
-@pytest.fixture(scope="module", params=[kind for kind in PAIRS if kind != "windows"])
+SAMPLED = ("rotating", "recurrent", "mtp", "assistant")
+OTHERS = (pytest.param(kind, marks=pytest.mark.long) for kind in ("growing", "dspark", "eagle3"))
+
+
+@pytest.fixture(scope="module", params=[*SAMPLED, *OTHERS])
 def engine(request, tmp_path_factory) -> Iterator[Engine]:
     engine = loaded_case(PAIRS[request.param], tmp_path_factory)
     engine.snapshots.budget = 6 << 20

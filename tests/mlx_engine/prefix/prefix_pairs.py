@@ -1,7 +1,5 @@
 """Pairs of every kind of cache and drafter context, for tests of prompts kept in memory and on disk."""
 
-import json
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from mlx_engine.drafters.parts import context
 from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk, part
 from tests.examples import SAMPLE
-from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark
+from tests.mlx_engine.conftest import GOLDEN, loaded, save_dspark, sliding
 
 PROMPT = (73, 119, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 # Prompts that these pairs answer with a short text
@@ -40,9 +38,14 @@ PAIRS = {
     "assistant": "gemma4_assistant_2",
 }
 BLOCK = 8
-LONGEST = 16 if SAMPLE else 40  # tokens of a drawn reply
+LONGEST = 10 if SAMPLE else 40  # tokens of a drawn reply
 STATES_EVERY = 3 * BLOCK
-WINDOW = 20
+
+
+def on(fixture: str, *kinds: str) -> pytest.MarkDecorator:
+    """Run a test on these kinds of pairs, and in `make test-all` on all of them."""
+    params = [pytest.param(kind, marks=[] if kind in kinds else [pytest.mark.long]) for kind in PAIRS]
+    return pytest.mark.parametrize(fixture, params, indirect=True, scope="module")
 
 
 @contextmanager
@@ -66,16 +69,6 @@ def running(kind: str, folder: Path) -> Iterator[Engine]:
         patch.setattr(context, "_STEP", BLOCK)
         yield engine
     engine.unload()
-
-
-def sliding(drafter: Path, folder: Path) -> Path:
-    """Copy a drafter, with windows."""
-    shutil.copytree(drafter, folder)
-    config = json.loads((folder / "config.json").read_text())
-    layers = ["sliding_attention"] * config["num_hidden_layers"]
-    config |= {"layer_types": layers, "sliding_window": WINDOW, "use_sliding_window": True}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
 
 
 def save(engine: Engine) -> None:

@@ -17,7 +17,8 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
-from tests.mlx_engine.prefix.prefix_pairs import BLOCK, LONGEST, PAIRS, PROMPT, SHORT, WINDOW, WORDS, running
+from tests.mlx_engine.conftest import WINDOW
+from tests.mlx_engine.prefix.prefix_pairs import BLOCK, LONGEST, PAIRS, PROMPT, SHORT, WORDS, on, running
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
 
@@ -27,6 +28,11 @@ class Rows:
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch) -> None:
         self.passes: list[int] = []
         before_each_pass(engine.pair.target, patch, self.passes.append)
+
+
+# What depends little on the kind of caches and contexts is tested with some of them
+in_few = on("kept", "windows", "rotating", "recurrent", "dspark", "assistant")
+in_two = on("kept", "windows", "recurrent")
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
@@ -106,6 +112,7 @@ def test_reuse_does_not_change_a_chat(kept, data):
                 prompt = head + data.draw(WORDS, "another question")
 
 
+@in_few
 def test_the_next_turn_prefills_only_new_tokens(kept, monkeypatch):
     kept.free_memory()
     rows = Rows(kept, monkeypatch)
@@ -128,6 +135,7 @@ def test_the_next_turn_prefills_only_new_tokens(kept, monkeypatch):
         history = prompt
 
 
+@in_two
 def test_regenerating_prefills_one_token(kept, monkeypatch):
     kept.free_memory()
     for _ in range(2):
@@ -137,6 +145,7 @@ def test_regenerating_prefills_one_token(kept, monkeypatch):
     assert rows.passes == [1]
 
 
+@in_few
 @pytest.mark.parametrize("mode", ["dflash", pytest.param("plain", marks=pytest.mark.long)])
 def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
     """Even if the last round accepted tokens after the end."""
@@ -152,6 +161,7 @@ def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
         assert reply(kept, tokens(prompt, mode=mode, max_tokens=1, reuse=True)).stats.reused_tokens >= len(prompt) - 4
 
 
+@in_few
 def test_a_cancelled_prefill_is_not_repeated(kept):
     kept.free_memory()
     prompt = PROMPT * 6
@@ -159,6 +169,7 @@ def test_a_cancelled_prefill_is_not_repeated(kept):
     assert reply(kept, tokens(prompt, max_tokens=1, reuse=True)).stats.reused_tokens == 40
 
 
+@in_few
 def test_a_branch_cut_back_to_a_mark_has_the_drafters_windows(kept):
     """As after each turn whose drafter needs them: the branch goes on far beyond the mark, so its own windows are later ones."""
     kept.free_memory()
