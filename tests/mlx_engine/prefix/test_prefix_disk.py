@@ -25,9 +25,13 @@ from mlx_engine.prefix.part import SavedPart
 from mlx_engine.prefix.part_store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
-from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT, STATES_EVERY, WORDS, begin, restart, running, save
+from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT, STATES_EVERY, WORDS, begin, on, restart, running, save
 from tests.mlx_engine.prefix.prefix_process import QUOTA
 from tests.mlx_engine.prefix.saved_parts import damage
+
+# What depends little on the kind of caches and contexts is tested with some of them
+in_few = on("engine", "rotating", "recurrent", "dspark", "assistant")
+in_two = on("engine", "windows", "recurrent")
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
@@ -80,6 +84,7 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     check.close()
 
 
+@in_few
 def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path):
     begin(engine, tmp_path)
     first = reply(engine, tokens(PROMPT * 7, max_tokens=20, ignore_eos=True, reuse=True))
@@ -89,6 +94,7 @@ def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path
     assert stats.disk_tokens == stats.reused_tokens >= len(prompt) - 4
 
 
+@in_few
 def test_states_that_memory_no_longer_holds_are_not_saved(engine, tmp_path):
     begin(engine, tmp_path)
     prompt = PROMPT * 7
@@ -106,6 +112,7 @@ def test_states_that_memory_no_longer_holds_are_not_saved(engine, tmp_path):
         assert got.stats.accepted_per_round == expected.stats.accepted_per_round
 
 
+@in_two
 def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     begin(engine, tmp_path)
     reply(engine, tokens(PROMPT * 7, max_tokens=20, reuse=True, private=True))
@@ -113,6 +120,7 @@ def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     assert not list(tmp_path.glob("*.safetensors"))
 
 
+@in_few
 def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
     """Of 32 parts, the first three. All others are damaged, and would be deleted if they were read."""
     begin(engine, tmp_path)
@@ -131,6 +139,7 @@ def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
     assert all((tmp_path / part.file_name).exists() for part in later)
 
 
+@in_few
 def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     begin(engine, tmp_path)
     prompt = PROMPT * 40
@@ -147,6 +156,7 @@ def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     assert mx.get_peak_memory() - before <= most * (mx.get_active_memory() - before)
 
 
+@in_two
 def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_path):
     begin(engine, tmp_path)
     request = tokens(PROMPT * 7, max_tokens=9, ignore_eos=True, reuse=True)
@@ -199,6 +209,7 @@ def test_every_number_is_stored_as_it_is(tmp_path, dtype):
         assert mx.array_equal(*(mx.contiguous(each).view(mx.uint8) for each in (found[name], expected))).item()
 
 
+@in_few
 @sampled(2)
 @given(seed=st.integers(0, 999), faults=st.lists(st.sampled_from(["flip", "cut", "delete", "swap"]), min_size=1, max_size=3))
 def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_factory):
@@ -250,6 +261,7 @@ def test_two_processes_use_a_store_at_the_same_time(kind, tmp_path):
     assert store.verify()[1] == 0
 
 
+@in_two
 def test_a_private_chat_that_continues_a_branch_writes_nothing_of_it(engine, tmp_path):
     """It comes before the other chat is saved, and its rows replace some of that chat's."""
     public, own = [*PROMPT * 6, *range(30, 42)], [*PROMPT * 6, *range(60, 72)]
@@ -286,6 +298,7 @@ def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
     assert written == ["gone", "kept", "kept"]
 
 
+@in_two
 def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
     """A second chat with a common beginning continues the first one's branch in memory."""
     begin(engine, tmp_path)
@@ -298,6 +311,7 @@ def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
     assert before <= set(tmp_path.glob("*.safetensors"))
 
 
+@in_two
 @pytest.mark.parametrize("deleted", ["first", "second"])
 def test_a_beginning_saved_for_two_chats_at_once_outlives_either(engine, tmp_path, deleted):
     """Both replies end before anything is saved."""
