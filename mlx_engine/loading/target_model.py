@@ -152,10 +152,22 @@ def _refuse_formats(model: nn.Module, folder: Path) -> None:
         tensors = ("weight", "scales", "biases") if is_packed else ("weight",) * isinstance(module, _FLOATING)
         for tensor in (each for each in tensors if each in module):
             dtype = module[tensor].dtype
-            fits = mx.issubdtype(dtype, mx.floating) or (tensor == "scales" and dtype == mx.uint8)
-            if dtype != mx.uint32 if is_packed and tensor == "weight" else not fits:
-                values = {"tensor": f"{name}.{tensor}", "dtype": dtype_name(dtype)}
-                raise _do_not_fit(folder, EngineText.of("tensor_format", "“{tensor}” is stored as {dtype}", **values))
+            if is_packed and tensor == "weight":
+                fits = dtype == mx.uint32
+            elif tensor == "scales" and module.mode != "affine":
+                fits = dtype == mx.uint8
+            else:
+                fits = mx.issubdtype(dtype, mx.floating)
+            if not fits:
+                raise _do_not_fit(folder, _format_fault(f"{name}.{tensor}", dtype))
+
+
+def _format_fault(tensor: str, dtype: mx.Dtype) -> EngineText:
+    return EngineText.of("tensor_format", "“{tensor}” is stored as {dtype}", tensor=tensor, dtype=dtype_name(dtype))
+
+
+class _Misfit(ValueError):
+    """The weights don't match config.json, for a reason that is an `EngineText`."""
 
 
 def _try_shapes(model: nn.Module) -> None:
@@ -172,13 +184,19 @@ def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.arra
     """
     if (weight := weights.get(f"{path}.weight")) is None:
         raise ValueError(f"Missing 1 parameters: {path}.weight")
-    for name, array in (("weight", weight), ("scales", weights[f"{path}.scales"])):
-        if array.ndim != module.weight.ndim:
-            raise ValueError(f"Expected shape {module.weight.shape} but received shape {array.shape} for parameter {path}.{name}")
-    inferred: dict = _infer_any_quantization(path, module, weights)
-    if inferred.get("group_size", 1) < 1:
-        expected, found = module.weight.shape, weights[f"{path}.scales"].shape
-        raise ValueError(f"Expected shape {expected} but received shape {found} for parameter {path}.scales")
+    scales, expected = weights[f"{path}.scales"], module.weight.shape
+    for name, array in (("weight", weight), ("scales", scales)):
+        if array.shape[:-1] != expected[:-1] or array.ndim != len(expected) or not 0 < array.shape[-1] <= expected[-1]:
+            raise ValueError(f"Expected shape {expected} but received shape {array.shape} for parameter {path}.{name}")
+    if (biases := weights.get(f"{path}.biases")) is not None and scales.dtype == mx.uint8:
+        raise _Misfit(_format_fault(f"{path}.scales", scales.dtype))  # their formats have no biases
+    is_group = expected[-1] // scales.shape[-1] in (32, 64, 128)
+    if biases is not None and biases.shape != scales.shape and not is_group:  # otherwise, the biases are to blame
+        raise ValueError(f"Expected shape {biases.shape} but received shape {scales.shape} for parameter {path}.scales")
+    try:
+        inferred: dict = _infer_any_quantization(path, module, weights)
+    except ValueError:
+        raise _Misfit(_format_fault(f"{path}.scales", scales.dtype)) from None
     return inferred
 
 
@@ -207,7 +225,7 @@ def _load_error(error: Exception, folder: Path) -> UserError:
             name=name,
             family=str(config["model_type"]),
         )
-    mismatch = _mismatch(reason) if isinstance(error, ValueError) else None
+    mismatch = error.args[0] if isinstance(error, _Misfit) else _mismatch(reason) if isinstance(error, ValueError) else None
     if fault := model_arguments.size_fault(config) if mismatch else model_arguments.fault(config):
         return config_fault(folder, fault)
     if mismatch:

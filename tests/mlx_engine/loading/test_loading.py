@@ -110,6 +110,55 @@ def test_weights_in_a_wrong_format_are_named(pair, role, tensor, dtype, shape):
     assert "don't match its config.json (" in message or f"{role}/model.safetensors”, which is stored as {dtype}. " in message
 
 
+@pytest.mark.parametrize(
+    ("module", "listed"), [("layers.0.mlp.up_proj", False), ("layers.0.mlp.up_proj", True), ("embed_tokens", False)]
+)
+@pytest.mark.parametrize("part", ["scales", "biases"])
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("uint8", (1, 1)),  # as in formats of 4-bit floats
+        ("bool_", (1, 1)),
+        ("float32", (1, 0.5)),
+        ("float32", (1, 2)),
+        ("float32", (1, 0)),
+        ("float32", (0.5, 1)),
+        ("float32", (2,)),
+        ("float32", ()),
+    ],
+)
+def test_scales_and_biases_that_do_not_fit_are_named(pair, module, listed, part, dtype, shape):
+    """An error of MLX or mlx-lm named neither the model nor the tensor, or another model family was blamed."""
+    name = f"model.{module}.{part}"
+
+    def damage(weights):
+        rows, groups = weights[name].shape
+        wrong = tuple(int(one * share) for one, share in zip((rows, groups), shape, strict=False))
+        return weights | {name: mx.ones(wrong, getattr(mx, dtype))}
+
+    tiny_families.save("qwen3", pair / "quantized", 4, damage)
+    if listed:
+        config = json.loads((pair / "quantized" / "config.json").read_text())
+        config["quantization"][f"model.{module}"] = {"group_size": config["quantization"]["group_size"], "bits": 4}
+        (pair / "quantized" / "config.json").write_text(json.dumps(config))
+    message = refusal(pair / "quantized", None)
+    either = dtype == "float32" and f"(“model.{module}.biases” " in message  # if both could be wrong
+    assert f"(“{name}” " in message or either
+    assert "The weights of “quantized” don't match its config.json (" in message
+
+
+def test_scales_of_a_format_that_does_not_exist_are_named(pair):
+    """An error of mlx-lm was shown."""
+    module = "model.layers.0.mlp.up_proj"
+
+    def damage(weights):
+        scales = mx.ones((weights[f"{module}.scales"].shape[0], 3), mx.uint8)
+        return {name: array for name, array in weights.items() if name != f"{module}.biases"} | {f"{module}.scales": scales}
+
+    tiny_families.save("qwen3", pair / "quantized", 8, damage)
+    assert f"(“{module}.scales” is stored as uint8)" in refusal(pair / "quantized", None)
+
+
 def test_a_packed_tensor_that_is_missing_is_named(pair):
     name = "model.layers.0.mlp.up_proj.weight"
     tiny_families.save("qwen3", pair / "quantized", 4, lambda weights: {key: weights[key] for key in weights if key != name})
