@@ -9,19 +9,20 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import FileOpening
 from app.storage.database import FILE
-from tests.app.conftest import Running
-from tests.app.test_chats_window import chat_with, rows, texts
+from tests.app.conftest import Running, Session
+from tests.app.test_chats_window import chat_with, texts
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
-def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
+def test_a_damaged_database_is_reported_and_the_app_works(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
     app.ask("Hi")
-    assert app.answer == "Fine." and rows(app) == ["[Today]", "Hi"]
+    assert app.answer == "Fine." and [entry.title for entry in app.conductor.library.entries.values()] == ["Hi"]
 
 
 def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
