@@ -1,12 +1,13 @@
 """A view of a reply's blocks. Adjacent text blocks share a document."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QRect, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.rendering.block_underlines import BlockUnderlines
 from app.rendering.blocks import (
     Block,
     CodeBlock,
@@ -19,14 +20,13 @@ from app.rendering.blocks import (
     last_offset,
     plain_text,
     plain_text_blocks,
-    qt_length,
     update_parts,
 )
 from app.rendering.code_view import CodeView
 from app.rendering.lazy_stack import LazyStack
 from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
-from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, map_blocks, underline_block
+from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange
 from app.rendering.text_view import TextView, vertical_margins
 from app.storage.reply import Suppliers
 from app.widgets.theme import DEEPEST_INDENT, INDENT, Theme
@@ -52,16 +52,11 @@ class BlocksView(LazyStack):
         self._quiet = quiet
         self._plain = False
         self.parts: list[DocumentPart] = []
-        self.markdown = StreamingMarkdown()
         self._blocks: list[Block] = []
         self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
         self._shown_marks: dict[int, TextMarks] = {}  # by part, if not empty
         self._wrapped: set[int] = set()  # parts with wrapped code
-        self._sources: Suppliers | None = None
-        self._sources_start = 0
-        self._text: Callable[[], str] = str
-        self._underlines: dict[int, list[Underline]] = {}  # by block
-        self._difference: TextRange | None = None  # in the Markdown
+        self._underlines = BlockUnderlines(theme, self._blocks)
         self.drawn = 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         theme.typesetter.ready.connect(self._place_formulas)
@@ -73,12 +68,12 @@ class BlocksView(LazyStack):
 
     def append(self, text: str) -> None:
         """Append Markdown."""
-        self._apply(self.markdown.append(text))
+        self._apply(self._underlines.markdown.append(text))
 
     def show_markdown(self, text: str) -> None:
         """Show Markdown in place of what is shown."""
-        self.markdown = StreamingMarkdown(text)
-        self._apply(BlockChange(0, self.markdown.blocks))
+        self._underlines.markdown = markdown = StreamingMarkdown(text)
+        self._apply(BlockChange(0, markdown.blocks))
 
     def show_plain(self, text: str) -> None:
         """Show plain text, line by line."""
@@ -94,7 +89,7 @@ class BlocksView(LazyStack):
 
     def _apply(self, change: BlockChange) -> None:
         self._blocks[change.first :] = change.blocks
-        self._underlines = {number: lines for number, lines in self._underlines.items() if number < change.first}
+        self._underlines.forget(change.first)
         first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))
         for index in range(first_part, len(self.parts)):
@@ -259,7 +254,7 @@ class BlocksView(LazyStack):
     def _mark(self, index: int) -> None:
         if (view := self.part_view(index)) is None:
             return
-        marks = replace(self.marks_of(index), underlines=self._part_underlines(index))
+        marks = replace(self.marks_of(index), underlines=self._underlines.of_part(self.parts[index]))
         if marks != NO_MARKS or index in self._shown_marks:
             view.mark(marks)
             self._shown_marks[index] = marks
@@ -274,7 +269,7 @@ class BlocksView(LazyStack):
             text: returns the view's Markdown.
             start: offset of the Markdown in the reply.
         """
-        self._sources, self._text, self._sources_start = sources, text, start
+        self._underlines.show_sources(sources, text, start)
         self._mark_all()
 
     def mark_difference(self, difference: TextRange | None, text: str) -> None:
@@ -282,21 +277,16 @@ class BlocksView(LazyStack):
 
         If the difference isn't visible, such as Markdown syntax or the inside of a formula, the whole line is marked.
         """
-        self._text = lambda: text
-        self._set_difference(difference)
+        self._underlines.show_difference(difference, text)
         if difference is not None and self.difference is None:
-            self._set_difference((text.rfind("\n", 0, difference[0]) + 1, difference[1]))
-
-    def _set_difference(self, difference: TextRange | None) -> None:
-        self._difference = difference
-        self._underlines.clear()
+            self._underlines.show_difference((text.rfind("\n", 0, difference[0]) + 1, difference[1]), text)
         self._mark_all()
 
     @property
     def difference(self) -> tuple[int, int] | None:
         """The part and offset of the first character that differs."""
-        parts = range(len(self.parts) if self._difference else 0)
-        return next(((part, mark[0]) for part in parts for mark in self._part_underlines(part) if mark[2] == "differs"), None)
+        parts = enumerate(self.parts if self._underlines.difference else ())
+        return next(((at, mark[0]) for at, part in parts for mark in self._underlines.of_part(part) if mark[2] == "differs"), None)
 
     @property
     def difference_rect(self) -> QRect | None:
@@ -309,32 +299,3 @@ class BlocksView(LazyStack):
             offset = plain_text(view.block)[:offset].count("\n")
         rect = view.rect_of(offset)
         return QRect(view.mapTo(self, rect.topLeft()), rect.size())
-
-    def _part_underlines(self, index: int) -> tuple[Underline, ...]:
-        if self._difference is None and (self._sources is None or not self._theme.shows_token_sources):
-            return ()
-        part, at = self.parts[index], 0
-        found: list[Underline] = []
-        for number in range(part.first, part.end):
-            found += [(at + first, at + last, kind) for first, last, kind in self._block_underlines(number)]
-            at += qt_length(plain_text(self._blocks[number])) + 1
-        return tuple(found)
-
-    def _block_underlines(self, number: int) -> list[Underline]:
-        if number not in self._underlines:
-            text = self._text()
-            if "\r" in text or "\0" in text:  # these characters are shown differently, so offsets don't match
-                return []
-            for one, mapping in map_blocks(text, self.markdown, number):
-                self._underlines[one] = underline_block(self._blocks[one], mapping, self._source_underlines)
-        return self._underlines.get(number, [])
-
-    def _source_underlines(self, start: int, end: int) -> Iterable[Underline]:
-        """Return the underlines between two offsets of the Markdown."""
-        if self._difference is not None:
-            first, last = max(start, self._difference[0]), min(end, self._difference[1])
-            return [(first, last, "differs")] if first < last else []
-        if self._sources is None:
-            return []
-        at = self._sources_start
-        return [(first - at, last - at, kind) for first, last, kind in self._sources.between(start + at, end + at)]
