@@ -165,7 +165,7 @@ def announce(source: QObject, text: str) -> None:
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, text))
 
 
-def copy_button(name: str, text: Callable[[], str], title: str = "") -> QPushButton:
+def copy_button(name: str, text: Callable[[], str], look: str = "quiet", title: str = "") -> QPushButton:
     """Return a button that copies `text()` and briefly shows “Copied”.
 
     `title` defaults to “Copy”.
@@ -176,7 +176,7 @@ def copy_button(name: str, text: Callable[[], str], title: str = "") -> QPushBut
         made.setText(tr("Copied"))
         QTimer.singleShot(COPIED_MS, made, lambda: made.setText(title or tr("Copy")))
 
-    made = button(title or tr("Copy"), name, clicked=copy)
+    made = button(title or tr("Copy"), name, look, copy)
     return made
 
 
@@ -274,6 +274,17 @@ def _renderer(icon: str, color: str) -> QSvgRenderer:
     style = f'fill="none" stroke="{color}" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ICON_SIZE} {ICON_SIZE}" {style}>{ICONS[icon]}</svg>'
     return QSvgRenderer(QByteArray(svg.encode()))
+
+
+def entry(text: str = "", hint: str = "", limit: int = 0, read_only: bool = False) -> QLineEdit:
+    """Return a text field. `limit` is the most characters it accepts, if not 0."""
+    field = QLineEdit(text)
+    field.setPlaceholderText(hint)
+    field.setReadOnly(read_only)
+    if limit:
+        field.setMaxLength(limit)
+    set_look(field, "entry")
+    return field
 
 
 class SearchField(QLineEdit):

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.text.language import tr
-from app.widgets.controls import Label, button, small_label
+from app.widgets.controls import Label, small_label
 from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
@@ -199,20 +199,11 @@ class ScrollingPage(QScrollArea):
         QTimer.singleShot(0, self, lambda: self.verticalScrollBar().setValue(self.verticalScrollBar().maximum()))
 
 
-def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str, aside: QAbstractButton | None = None) -> None:
-    """Lay out a dialog as a sheet.
-
-    Args:
-        dialog: a dialog without a layout.
-        page: the content.
-        width: minimum width in pixels.
-        done_name: the Done button's name for screen readers.
-        aside: a button on the left of the footer.
-    """
-    done = button(tr("Done"), done_name, "bordered", dialog.accept)
-    done.setDefault(True)
-    footer = row(*([aside] if aside is not None else []), None, done, margins=(24, 12, 24, 14))
-    column((ScrollingPage(page, width), 1), line(), footer, spacing=0, parent=dialog)
+def lay_out(dialog: QDialog, page: QWidget | QLayout, *footer: Item, width: int = 0, spacing: int = 8) -> ScrollingPage:
+    """Lay out a dialog: a page that scrolls, `width` pixels or more, above a footer."""
+    scrolling = ScrollingPage(page, width)
+    column((scrolling, 1), line(), row(*footer, spacing=spacing, margins=(24, 12, 24, 14)), spacing=0, parent=dialog)
+    return scrolling
 
 
 def fit_content(dialog: QDialog, width: int = 0) -> None:

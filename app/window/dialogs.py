@@ -245,7 +245,6 @@ class AboutDialog(QDialog):
     def __init__(self, theme: Theme, release: Release, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("About Slipstream"))
-        self.setAccessibleName(tr("About Slipstream"))
         icon = Label()
         icon.setPixmap(window_icon().pixmap(ICON_SIZE, ICON_SIZE))
         icon.setFixedSize(ICON_SIZE, ICON_SIZE)

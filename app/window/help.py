@@ -40,7 +40,6 @@ class HelpDialog(QDialog):
         self._theme, self._shortcuts = theme, shortcuts
         self.page = ""
         self.setWindowTitle(tr("Slipstream Help"))
-        self.setAccessibleName(tr("Slipstream Help"))
         self.resize(theme.scaled(WIDTH), theme.scaled(HEIGHT))
         self.list = PageList(theme, tr("Pages"))
         for page in (*PAGES, SHORTCUTS):

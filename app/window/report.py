@@ -23,7 +23,6 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self._version, self._log_folder, self._checks = version, log_folder, ""
         self.setWindowTitle(tr("Report a Problem"))
-        self.setAccessibleName(tr("Report a Problem"))
         note = tr("This report isn't sent automatically. Review it, then attach it to your bug report.")
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
@@ -35,8 +34,7 @@ class ReportDialog(QDialog):
         metrics = QFontMetrics(theme.code_font)
         self.resize(metrics.averageCharWidth() * 90, metrics.lineSpacing() * LINES + 160)
         self.status = small_label(theme, tr("Checking…"), "secondary")
-        self.copy = copy_button(tr("Copy the report"), self.text.toPlainText)
-        set_look(self.copy, "bordered")
+        self.copy = copy_button(tr("Copy the report"), self.text.toPlainText, "bordered")
         self.save = button(tr("Save…"), tr("Save the report"), "bordered", self._save)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         close.setDefault(True)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFrame,
     QInputDialog,
-    QLineEdit,
     QPlainTextEdit,
     QWidget,
 )
@@ -23,7 +22,7 @@ from app.session.conductor import Conductor
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean
-from app.widgets.controls import button, prepare_number_field, small_label
+from app.widgets.controls import button, entry, prepare_number_field, small_label
 from app.widgets.layout import Form, column, fit_content, flow, lay_out
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.requests import Sampling
@@ -102,9 +101,7 @@ class ChatSettingsForm(QWidget):
             box.valueChanged.connect(self._change)
             form.add_row(label, box, tip=tip)
         self.numbers["top_k"].setSpecialValueText(tr("Off"))
-        self.seed = QLineEdit()
-        set_look(self.seed, "entry")
-        self.seed.setPlaceholderText(tr("Random"))
+        self.seed = entry("", tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
         form.add_row(tr("Seed"), self.seed, tip=tr("Leave empty for a random seed."))
@@ -214,7 +211,9 @@ class ChatSettingsDialog(QDialog):
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
         self.form.private.show()
-        lay_out(self, self.form, WIDTH, tr("Close settings"), aside=self.form.reset)
+        done = button(tr("Done"), tr("Close settings"), "bordered", self.accept)
+        done.setDefault(True)
+        lay_out(self, self.form, self.form.reset, None, done, width=WIDTH)
         for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
             signal.connect(self.refresh)
         self.refresh()

@@ -11,7 +11,7 @@ from app.session.conductor import Conductor
 from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
-from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
+from app.widgets.layout import NoticeView, column, lay_out, row
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.machine_events import KernelsSelected, MachineFacts, Phase, Roofline
 from mlx_engine.hardware.machine import installed_gb
@@ -40,7 +40,6 @@ class ThisMacDialog(QDialog):
         super().__init__(parent)
         self._conductor, self._job = conductor, conductor.roofline_job
         self.setWindowTitle(machine_title())
-        self.setAccessibleName(machine_title())
         self.resize(QSize(640, 680))
 
         self.chip = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
@@ -77,9 +76,7 @@ class ThisMacDialog(QDialog):
             spacing=12,
             margins=(24, 20, 24, 12),
         )
-        buttons = (self.test_kernels, self.again, close)
-        foot = row((self.state, 1), (self.bar, 1), *buttons, spacing=12, margins=(24, 12, 24, 14))
-        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        lay_out(self, page, (self.state, 1), (self.bar, 1), self.test_kernels, self.again, close, spacing=12)
         self._job.changed.connect(self.refresh)
         conductor.busy_changed.connect(self.refresh)
         conductor.loader.loaded.connect(self.refresh)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QFrame,
-    QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QSpinBox,
@@ -25,8 +24,8 @@ from app.session.preferences import Preferences
 from app.session.server_agents import start_agent
 from app.storage.wording import rate, tokens
 from app.text.language import number, sentences, tr
-from app.widgets.controls import Switch, button, copy_button, prepare_number_field, small_label
-from app.widgets.layout import Form, NoticeView, ScrollingPage, column, fit_content, flow, line, row
+from app.widgets.controls import Switch, button, copy_button, entry, prepare_number_field, small_label
+from app.widgets.layout import Form, NoticeView, column, fit_content, flow, lay_out, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from mlx_engine.api_server import HOST
@@ -56,7 +55,6 @@ class ServerDialog(QDialog):
         self._theme, self._server, self._loader, self._preferences = theme, server, loader, preferences
         self._folder = ""  # where an agent was last started
         self.setWindowTitle(tr("Local Server"))
-        self.setAccessibleName(tr("Local Server"))
         self.about = small_label(theme, look="secondary", wrap=True)
         self.switch = Switch(theme, tr("Run local server"))
         self.switch.clicked.connect(server.set_on)
@@ -85,8 +83,7 @@ class ServerDialog(QDialog):
         agents = self._make_agents()
         caption = small_label(theme, tr("Example request"), bold=True)
         caption.setBuddy(self.example)
-        self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key))
-        set_look(self.copy_example, "bordered")
+        self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key), "bordered")
         page = column(
             row(self.switch, self.starting, None),
             self.about,
@@ -107,9 +104,7 @@ class ServerDialog(QDialog):
             spacing=12,
             margins=(24, 20, 24, 16),
         )
-        close = button(tr("Close"), look="bordered", clicked=self.accept)
-        foot = row(None, close, margins=(24, 12, 24, 14))
-        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        lay_out(self, page, None, button(tr("Close"), look="bordered", clicked=self.accept))
         for each in self.findChildren(QPushButton):
             each.setAutoDefault(False)  # Return in the port field is not a click
         for signal in (server.changed, loader.changed, preferences.changed):
@@ -127,12 +122,8 @@ class ServerDialog(QDialog):
 
     def _make_form(self) -> Form:
         form = Form(self._theme)
-        self.address, self.key = QLineEdit(), QLineEdit()
-        for field in (self.address, self.key):
-            field.setReadOnly(True)
-            set_look(field, "entry")
-        copy_address = copy_button(tr("Copy the address"), self.address.text)
-        set_look(copy_address, "bordered")
+        self.address, self.key, self.model = (entry(read_only=True) for _ in range(3))
+        copy_address = copy_button(tr("Copy the address"), self.address.text, "bordered")
         for_anthropic = tr("For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.")
         form.add_row(tr("Address"), self.address, copy_address, help=for_anthropic)
         self.port = QSpinBox()
@@ -143,16 +134,12 @@ class ServerDialog(QDialog):
         form.add_row(tr("Port"), self.port)
         self.show_key = button(tr("Show"), tr("Show the API key"), "bordered", self.refresh)
         self.show_key.setCheckable(True)
-        self.copy_key = copy_button(tr("Copy the API key"), lambda: self._server.key)
-        set_look(self.copy_key, "bordered")
+        self.copy_key = copy_button(tr("Copy the API key"), lambda: self._server.key, "bordered")
         self.new_key = button(tr("Generate New Key…"), look="bordered", clicked=self._replace_key)
         keys = QWidget()
         keys.setLayout(flow(self.show_key, self.copy_key, self.new_key))
         self.key_note = small_label(self._theme, look="secondary", wrap=True)
         form.add_row(tr("API key"), self.key, below=(keys, self.key_note))
-        self.model = QLineEdit()
-        self.model.setReadOnly(True)
-        set_look(self.model, "entry")
         self.models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
         form.add_row(tr("Model"), self.model, self.models)
         return form
@@ -164,8 +151,7 @@ class ServerDialog(QDialog):
             self.agent.addItem(agent.title, name)
         self.start_agent = button(tr("Start…"), tr("Start the coding agent in a folder"), "bordered", self._start_agent)
         accessible = tr("Copy the commands that start the coding agent")
-        self.copy_commands = copy_button(accessible, self._commands, tr("Copy Commands"))
-        set_look(self.copy_commands, "bordered")
+        self.copy_commands = copy_button(accessible, self._commands, "bordered", tr("Copy Commands"))
         self.not_started = small_label(self._theme, look="danger", wrap=True)
         self.not_started.hide()
         unchanged = tr("The agent uses this server and leaves your own settings unchanged.")

@@ -44,7 +44,6 @@ class SettingsDialog(QDialog):
         self.fields: dict[str, QWidget] = {}
         self.parts: dict[Pane, QWidget] = {}
         self.setWindowTitle(tr("Settings"))
-        self.setAccessibleName(tr("Settings"))
         self.resize(DEFAULT_SIZE)
         self.size_label = Label()
         set_look(self.size_label, "secondary")

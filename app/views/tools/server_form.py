@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QSpinBox, QWidget
 from shiboken6 import isValid
 
 from app.session.tool_box import ToolBox
 from app.text.language import sentences, tr
 from app.text.plain_text import one_line
 from app.views.tools.server_card import LOG_LINES, MAX_LINE, MAX_NAME, MAX_TARGET, server_title, state_text, target
-from app.widgets.controls import button, prepare_number_field, small_label
-from app.widgets.layout import Form, ScrollingPage, column, line, row
+from app.widgets.controls import button, entry, prepare_number_field, small_label
+from app.widgets.layout import Form, column, lay_out
 from app.widgets.pairs_field import PairsField
 from app.widgets.secret_texts import secrets_kept
 from app.widgets.theme import Theme, set_look
@@ -33,14 +33,10 @@ class ServerForm(QDialog):
         self._box, self._old = box, config or ServerConfig("")
         self._tested: ServerConfig | None = None  # being tested, or with a shown result
         self.setWindowTitle(tr("Edit Server") if config else tr("Add Server"))
-        self.setAccessibleName(self.windowTitle())
         form = Form(theme)
-        self.name, self.target = QLineEdit(self._old.name), QLineEdit(target(self._old))
-        self.name.setMaxLength(MAX_NAME)
-        self.target.setPlaceholderText("npx -y @modelcontextprotocol/server-everything")
+        self.name = entry(self._old.name, limit=MAX_NAME)
+        self.target = entry(target(self._old), "npx -y @modelcontextprotocol/server-everything")
         self.target.textChanged.connect(self._enable_fields)
-        for field in (self.name, self.target):
-            set_look(field, "entry")
         self.env = PairsField(self._old.env, "API_KEY=…", "=")
         self.headers = PairsField(self._old.headers, "Authorization: …", ": ")
         self.timeout = QSpinBox()
@@ -59,10 +55,9 @@ class ServerForm(QDialog):
         self.save = button(tr("Save"), look="primary", clicked=self._save)
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        self._page = ScrollingPage(column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16)), WIDTH)
+        page = column(form, self.verdict, None, spacing=14, margins=(24, 20, 24, 16))
+        self._page = lay_out(self, page, self.test, None, cancel, self.save, width=WIDTH)
         self._page.verticalScrollBar().rangeChanged.connect(self._scroll_to_verdict)  # with the height of the verdict
-        foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
-        column((self._page, 1), line(), foot, spacing=0, parent=self)
         for field in (self.name, self.target):
             field.textEdited.connect(self._forget_test)
         for pairs in (self.env, self.headers):
@@ -157,7 +152,6 @@ class ImportDialog(QDialog):
     def __init__(self, theme: Theme, source: str, found: Sequence[ServerConfig], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Import Servers"))
-        self.setAccessibleName(self.windowTitle())
         about = tr("Choose the servers to add from {source}. They stay off until you turn them on.", source=source)
         self._boxes: list[tuple[QCheckBox, ServerConfig]] = []
         page = column(small_label(theme, about, wrap=True), spacing=10, margins=(24, 20, 24, 16))
@@ -173,8 +167,7 @@ class ImportDialog(QDialog):
         add = button(tr("Add"), tr("Add the selected servers"), "primary", self.accept)
         add.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        foot = row(None, cancel, add, margins=(24, 12, 24, 14))
-        column((ScrollingPage(page, WIDTH), 1), line(), foot, spacing=0, parent=self)
+        lay_out(self, page, None, cancel, add, width=WIDTH)
 
     @property
     def chosen(self) -> list[ServerConfig]:

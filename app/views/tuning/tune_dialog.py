@@ -10,7 +10,7 @@ from app.session.tuning_survey import loaded_pair, why_not_tunable
 from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
 from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label
-from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line, row
+from app.widgets.layout import NoticeView, column, flow, lay_out, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 
@@ -26,7 +26,6 @@ class TuneDialog(QDialog):
         self._job, self._conductor, self._loader = job, conductor, conductor.loader
         self._reloads = False  # once no reply is running
         self.setWindowTitle(tr("Tune Drafter"))
-        self.setAccessibleName(tr("Tune Drafter"))
         self.resize(QSize(theme.scaled(580), theme.scaled(440)))
         self.title = styled_label(theme, size=1.3, bold=True, wrap=True)
         about = tr(
@@ -74,8 +73,7 @@ class TuneDialog(QDialog):
         )
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         actions = flow(self.reload, self.main, self.pause, self.discard, self.remove)
-        foot = row((actions, 1), close, margins=(24, 12, 24, 14))
-        column((ScrollingPage(page), 1), line(), foot, spacing=0, parent=self)
+        lay_out(self, page, (actions, 1), close)
         for each in (self.main, self.pause):
             each.installEventFilter(self)
         job.changed.connect(self.refresh)
