@@ -1,41 +1,22 @@
-"""The pairs in the Models window: variants, estimates, filters, and order.
+"""The pairs in the Models window: rows, variants, filters, and order."""
 
-Surveys read files, so they run in the background.
-"""
-
-import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from app.session.recommendation import MIN_SPEED, estimate_size, fit_text, needs_gpu, recommend, too_slow, weights_fit
+from app.session.recommendation import fit_text
 from app.storage.wording import size
-from app.text.language import sentences, tr
+from app.text.language import tr
 from app.text.plain_text import one_line
-from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.requests import Mode
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
-from mlx_engine.drafters.registry import MTP, parse
-from mlx_engine.hardware import machine
-from mlx_engine.models.configs.target_config import target_problem, text_config, whole
-from mlx_engine.models.downloads.download import inspect_pair
-from mlx_engine.models.downloads.hub import Hub
-from mlx_engine.models.files.chat_template import folder_template_problem
-from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.models.files.hub_cache import Cache
-from mlx_engine.models.files.mtp_head import pair_bytes
-from mlx_engine.models.fit import CONTEXT, Fit, FitVerdict, predict_fit
-from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
-from mlx_engine.models.library.installed import drafters_among
-from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, repo_of
-from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.models.fit import Fit, FitVerdict
+from mlx_engine.models.library.catalog import BUILT_IN, CatalogEntry, DrafterRepo
+from mlx_engine.models.library.pair import CustomPair, Pair
+from mlx_engine.models.library.speeds import SpeedRange, speed_key
 from mlx_engine.remote.saved_endpoints import SavedConnection
-
-log = logging.getLogger(__name__)
 
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
 Folders = tuple[Path, Path | None]  # target and drafter
@@ -181,6 +162,18 @@ class Candidate:
     def with_variant(self, index: int, variant: Variant) -> "Candidate":
         return replace(self, variants=(*self.variants[:index], variant, *self.variants[index + 1 :]))
 
+    def keeping(self, old: "Candidate") -> "Candidate":
+        """Keep the shown variant of `old`, and the hub's data for variants not on disk."""
+        known = {variant.pair: variant for variant in old.variants}
+        variants = list(self.variants)
+        for index, variant in enumerate(variants):
+            before = known.get(variant.pair)
+            if before is not None and before.folders is None and variant.folders is None:
+                variants[index] = before if before.checked else replace(variant, problem=before.problem)
+        names = [variant.pair or variant.folders for variant in (*variants, old.shown)]
+        shown = names.index(names[-1]) % len(variants)
+        return replace(self, variants=tuple(variants), index=shown, auto=old.auto).settled()
+
 
 def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> list[Candidate]:
     """Return the candidates that pass the filter and contain every search word.
@@ -229,231 +222,3 @@ def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candi
         )
 
     return sorted(candidates, key=key)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """All pairs, best for this machine first, and problems in the catalog."""
-
-    candidates: tuple[Candidate, ...]
-    problems: tuple[EngineText, ...]
-    facts: MachineFacts | None
-
-
-def survey() -> Survey:
-    """List the catalog, custom pairs, and models on disk without asking the hub."""
-    catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(), custom_pairs()
-    custom = [_custom(pair, models, estimator) for pair in pairs]
-    listed = {variant.folders for one in custom for variant in one.variants}
-    others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
-    entries = [_entry(entry, models, estimator) for entry in catalog.entries]
-    found = recommend(catalog, facts=estimator.facts)
-    if found:
-        entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
-    rows = [*(_with_drafters(one, models, estimator, catalog, pairs) for one in (*entries, *others)), *custom]
-    candidates = best_first([one.settled() for one in rows], found.entry.id if found else "")
-    return Survey(tuple(candidates), catalog.problems, estimator.facts)
-
-
-def listed_name(folders: Folders) -> str:
-    """Return the listed name of the pair in these folders, or an empty string."""
-    repos = tuple(repo_of(folder) if folder else None for folder in folders)
-    for pair in custom_pairs():
-        if pair.name and (pair.folders == folders if pair.is_local else (pair.target, pair.drafter) == repos):
-            return pair.name
-    for entry in load_catalog().entries:
-        if (folders == demo_pair() and BUILT_IN in entry.tags) or repos in [pair.repos for pair in entry.pairs]:
-            return entry.name
-    return ""
-
-
-class Estimator:
-    """An estimator of memory and speed on this machine for the default context."""
-
-    def __init__(self) -> None:
-        self.facts = machine.load_facts()
-        self.measured = MeasuredSpeeds()
-        self._free = machine.free_memory()
-
-    def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
-        """Estimate from config.json files and weight sizes.
-
-        Errors are returned in `problem`, so that one damaged folder doesn't hide other pairs.
-        """
-        target, drafter = configs[0], configs[1] if len(configs) > 1 else None
-        variant = replace(variant, size=sum(sizes), estimated=False, family=str(target.get("model_type") or ""))
-        try:
-            limit = whole(text_config(target), "max_position_embeddings")
-            context = min(CONTEXT, limit or CONTEXT)
-            fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
-            speeds = measured_speeds(self.measured.rates(variant.speed_key))
-            parsed = parse(drafter) if drafter else None
-            variant = replace(variant, config=parsed)
-            if self.facts is not None and not machine.without_gpu(self.facts):  # CPUs are far from their memory's speed
-                speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
-            variant = self._rated(variant, speeds, variant.slow)
-            return replace(variant, fit=fit, context=limit or variant.context)
-        except UserError as error:
-            return replace(variant, problem=error.text)
-        except Exception:
-            log.exception("Can't estimate %s", variant.folders or variant.pair)
-            text = tr("Can't estimate memory use: config.json has an unknown format.")
-            return replace(variant, problem=EngineText("window", text))
-
-    def from_folders(self, folders: Folders, variant: Variant = Variant()) -> Variant:
-        """Estimate from two folders.
-
-        Raises:
-            UserError: a folder can't be read.
-        """
-        configs = [read_config(folder) for folder in folders if folder]
-        variant = replace(variant, folders=folders, chat_problem=folder_template_problem(folders[0], configs[0]))
-        return self.from_files(variant, configs, pair_bytes(*folders))
-
-    def from_size(self, variant: Variant, name: str, total: int) -> Variant:
-        """Estimate from the total bytes (0 if unknown) before the hub has responded."""
-        speeds = measured_speeds(self.measured.rates(variant.speed_key))
-        if not total:
-            return replace(variant, speeds=speeds)
-        fit = weights_fit(total, machine.working_set(self.facts), self.facts, self._free)
-        return self._rated(replace(variant, size=total, fit=fit), speeds, too_slow(name, total, self.facts))
-
-    def _rated(self, variant: Variant, speeds: dict[Mode, SpeedRange], slow: bool) -> Variant:
-        """Add known speeds, or mark a pair that needs a GPU or is too slow."""
-        if speeds:
-            return replace(variant, speeds=speeds, slow=max(speed.high for speed in speeds.values()) < MIN_SPEED, needs_gpu=False)
-        without = needs_gpu(variant.size, self.facts)
-        return replace(variant, speeds={}, slow=slow or without, needs_gpu=without)
-
-    def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
-        models = [target, drafter] if drafter else [target]
-        removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
-        folders = target.folder, drafter.folder if drafter else None
-        chat_problem = folder_template_problem(target.folder, target.config)
-        variant = replace(variant, folders=folders, removable=removable, chat_problem=chat_problem)
-        sizes = target.bytes - target.head, (drafter.head or drafter.bytes) if drafter else 0
-        return self.from_files(variant, [model.config for model in models], sizes)
-
-    def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
-        """Estimate from the files if both repos are on disk, otherwise from the size."""
-        assert variant.pair is not None
-        usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
-        target, drafter = [usable.get((repo or "").lower()) for repo in (variant.pair.target, variant.pair.drafter)]
-        if target is None or (drafter is None and variant.pair.drafter):
-            return self.from_size(variant, name, total)
-        return self.from_models(variant, target, drafter)
-
-
-def check_hub(variant: Variant) -> Variant:
-    """Get a pair's exact size and license from the hub, and check the disk space.
-
-    Raises:
-        UserError: the hub can't be reached, doesn't know the pair, or denies access.
-    """
-    assert variant.pair is not None
-    cache = Cache()
-    found = inspect_pair(Hub(), cache, variant.pair)
-    to_download, license = found.size - found.on_disk, found.listings[0].license or ""
-    variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
-    variant = replace(variant, chat_problem=found.chat_problem)
-    variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
-    return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
-
-
-def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:
-    """Return a custom pair. If its folders can't be read, `why_not` says why."""
-    try:
-        if pair.is_local:
-            return Candidate.of_custom(pair, estimator.from_folders(pair.folders))
-        return Candidate.of_custom(pair, estimator.from_pair(Variant(pair=pair.pair), "", 0, models))
-    except UserError as error:
-        return replace(Candidate.of_custom(pair, Variant()), why_not=error.text)
-
-
-def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) -> Candidate:
-    variants = []
-    if BUILT_IN in entry.tags:
-        variants = [Variant(folders=demo_pair())]
-        with suppress(UserError):
-            variants = [estimator.from_folders(demo_pair())]
-    for target in entry.targets:
-        label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
-        for drafter in (*entry.drafters, *_own_heads(target.repo, models)):
-            variant = Variant(label, Pair(target.repo, drafter.repo), target.bits, drafter, context=entry.context)
-            variants.append(estimator.from_pair(variant, entry.name, estimate_size(entry, target, drafter)[0], models))
-        if not entry.drafters:
-            variants.append(Variant(label, bits=target.bits, context=entry.context))
-    variants.sort(key=lambda variant: variant.folders is None)  # downloaded ones first
-    name, note = entry.name, entry.note
-    if BUILT_IN in entry.tags:
-        name = tr("Demo pair")
-        note = tr("A tiny built-in demo for simple arithmetic, lists, and code.")
-    return Candidate(entry.id, name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
-
-
-def _own_heads(target: str, models: list[LocalModel]) -> list[DrafterRepo]:
-    """Return the MTP head inside a target on disk as a drafter."""
-    found = next((model for model in models if model.repo.lower() == target.lower() and model.head and not model.problem), None)
-    return [DrafterRepo(target, MTP.name, size_gb=found.head / 1e9)] if found else []
-
-
-def _recommended(one: Candidate, target: str) -> Candidate:
-    """Recommend a row, and the best quantization unless another is on disk."""
-    index = next(index for index, variant in enumerate(one.variants) if variant.pair and variant.pair.target == target)
-    return replace(one, recommended=target, index=0 if one.on_disk else index)
-
-
-def _with_drafters(
-    one: Candidate, models: list[LocalModel], estimator: Estimator, catalog: Catalog, custom: tuple[CustomPair, ...]
-) -> Candidate:
-    """Add the drafters on disk that a row lacks, and number Auto's choices."""
-    variants, local = list(one.variants), {model.folder.resolve(): model for model in models}
-    for shown in {variant.folders[0]: variant for variant in reversed(variants) if variant.folders}.values():
-        assert shown.folders is not None
-        target = local.get(shown.folders[0].resolve())
-        if target is None:  # the demo pair
-            continue
-        listed = [(at, variant.folders) for at, variant in enumerate(variants)]
-        places = {folders[1].resolve(): at for at, folders in listed if folders and folders[1] and folders[0] == shown.folders[0]}
-        drafters = drafters_among(models, target.folder, target.config, catalog, custom)
-        for order, drafter in enumerate(estimator.measured.ranked(target.folder, drafters)):
-            if (at := places.get(drafter.resolve())) is not None:
-                variants[at] = replace(variants[at], folders=(shown.folders[0], drafter), auto_order=order)
-                continue
-            same = Variant(shown.label, bits=shown.bits, context=shown.context, auto_order=order)
-            found = local.get(drafter.resolve())
-            with suppress(UserError):
-                variants.append(
-                    _of_models(same, target, found, estimator) if found else estimator.from_folders((target.folder, drafter), same)
-                )
-    return replace(one, variants=tuple(variants))
-
-
-def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
-    """Estimate a pair on disk, deletable if both models are in the hub's cache."""
-    if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
-        with suppress(UserError):
-            variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
-    return estimator.from_models(variant, target, drafter)
-
-
-def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on disk outside the catalog, with the drafters that fit."""
-    listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
-    places = {
-        "hub cache": tr("In the hub cache."),
-        "LM Studio": tr("In LM Studio's models folder."),
-        "folder": tr("In one of your model folders."),
-    }
-    found = []
-    for target in models:
-        if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
-            continue
-        fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]
-        variants, note = [], places.get(target.place, "")
-        for drafter in fitting or [None]:
-            variants.append(_of_models(Variant(), target, drafter, estimator))
-        if not fitting:
-            note = sentences(note, tr("No drafter found for this model, so it uses plain decoding."))
-        found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], tuple(variants), note=note))
-    return found

@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.measurements import BackgroundCalibration
-from app.session.model_list import listed_name
 from app.session.notice import Notice
+from app.session.pair_survey import listed_name
 from app.text.language import sentences, tr, translated
 from app.text.plain_text import one_line
 from mlx_engine.contract.client import Run

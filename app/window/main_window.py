@@ -189,7 +189,7 @@ class MainWindow(QMainWindow):
         found, picker = recommend(load_catalog(), facts=machine.load_facts()), self.services.picker
         self.transcript.welcome.recommended.show_pair(found)
         if found is not None:
-            self.transcript.welcome.recommended.opened.connect(lambda: picker.show_target(found.entry.id, found.target.repo))
+            self.transcript.welcome.recommended.opened.connect(lambda: picker.rows.show_target(found.entry.id, found.target.repo))
         self.transcript.welcome.recommended.opened.connect(self.dialogs.show_models)
 
     @Slot()

@@ -349,6 +349,16 @@
             <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/session/custom_pairs.py" />
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
+            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/custom_pairs.py" />
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/downloads.py" />
             <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
@@ -445,48 +455,13 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
-            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
-            <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
             <source>About {size}</source>
             <translation>Etwa {size}</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
-            <source>Can't estimate memory use: config.json has an unknown format.</source>
-            <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
             <source>Custom pair.</source>
             <translation>Eigenes Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>Demo pair</source>
-            <translation>Demo-Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In LM Studio's models folder.</source>
-            <translation>Im Modellordner von LM Studio.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In one of your model folders.</source>
-            <translation>In einem Ihrer Modellordner.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In the hub cache.</source>
-            <translation>Im Hub-Cache.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -497,11 +472,6 @@
             <location filename="../../app/session/model_list.py" />
             <source>Unknown size</source>
             <translation>Größe unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/session/model_storage.py" />
@@ -530,6 +500,11 @@
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
+            <source>Demo pair</source>
+            <translation>Demo-Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_session.py" />
             <source>Loading was canceled.</source>
             <translation>Das Laden wurde abgebrochen.</translation>
         </message>
@@ -544,14 +519,39 @@
             <translation>{name} ist weiterhin geladen.</translation>
         </message>
         <message>
-            <location filename="../../app/session/picker.py" />
-            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
         </message>
         <message>
-            <location filename="../../app/session/picker.py" />
-            <source>Leave the drafter empty for plain decoding.</source>
-            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>Speicherbedarf nicht abschätzbar: config.json hat ein unbekanntes Format.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In LM Studio's models folder.</source>
+            <translation>Im Modellordner von LM Studio.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In one of your model folders.</source>
+            <translation>In einem Ihrer Modellordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In the hub cache.</source>
+            <translation>Im Hub-Cache.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
+            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -1447,6 +1447,11 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Don't cache this chat or send it to servers</source>
             <translation>Diesen Chat weder zwischenspeichern noch an Server senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Done</source>
+            <translation>Fertig</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2799,6 +2804,26 @@
             <translation>Sekunden</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Hide Memory Details</source>
+            <translation>Speicherdetails ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Location</source>
+            <translation>Speicherort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Memory details</source>
+            <translation>Speicherdetails</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Show Memory Details</source>
+            <translation>Speicherdetails anzeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>Gilt für alle Downloads zusammen.</translation>
@@ -2955,33 +2980,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Download</source>
-            <translation>Laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Download about {size}</source>
-            <translation>Etwa {size} laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Download {size}</source>
-            <translation>{size} laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Drafter</source>
             <translation>Drafter</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter context</source>
-            <translation>Kontext des Drafters</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter weights</source>
-            <translation>Gewichte des Drafters</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -2995,56 +2995,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>Passt, mit wenig freiem Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Hide Memory Details</source>
-            <translation>Speicherdetails ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Kind</source>
-            <translation>Art</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>License</source>
-            <translation>Lizenz</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Location</source>
-            <translation>Speicherort</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Memory details</source>
-            <translation>Speicherdetails</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>None (plain decoding)</source>
-            <translation>Keiner (einfaches Dekodieren)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified</source>
             <translation>Nicht überprüft</translation>
         </message>
@@ -3052,16 +3002,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>Nicht von Slipstream überprüft</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Nothing to download</source>
-            <translation>Nichts zu laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Other</source>
-            <translation>Andere</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3080,33 +3020,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Published speedups</source>
-            <translation>Veröffentlichte Beschleunigung</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Quantization</source>
             <translation>Quantisierung</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Quick to download and light on memory.</source>
-            <translation>Schnell geladen, braucht wenig Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recent chats</source>
-            <translation>Letzte Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recommended for this computer.</source>
-            <translation>Für diesen Computer empfohlen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recurrent state</source>
-            <translation>Rekurrenter Zustand</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3135,83 +3050,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Show Memory Details</source>
-            <translation>Speicherdetails anzeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Shown after a few replies.</source>
-            <translation>Erscheint nach einigen Antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target</source>
-            <translation>Zielmodell</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target KV cache</source>
-            <translation>K/V des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target weights</source>
-            <translation>Gewichte des Zielmodells</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The drafter was fine-tuned for Three.js code.</source>
-            <translation>Der Drafter wurde für Three.js-Code nachtrainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed} of memory.</source>
-            <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} available to models.</source>
-            <translation>Die Gewichte brauchen etwa {needed} der {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed}, more than the {budget} available to models.</source>
-            <translation>Die Gewichte benötigen etwa {needed}, mehr als die {budget}, die für Modelle verfügbar sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>This computer</source>
-            <translation>Dieser Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>This model is gated: you may have to accept its conditions on the hub first.</source>
             <translation>Dieses Modell ist zugangsbeschränkt: Eventuell müssen Sie zuerst im Hub die Bedingungen annehmen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
-            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Too slow without a GPU.</source>
-            <translation>Ohne GPU zu langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Total</source>
-            <translation>Gesamt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Trained for code.</source>
-            <translation>Für Code trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3224,77 +3064,242 @@
             <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download</source>
+            <translation>Laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download about {size}</source>
+            <translation>Etwa {size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download {size}</source>
+            <translation>{size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Drafter context</source>
+            <translation>Kontext des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Drafter weights</source>
+            <translation>Gewichte des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>Passt, mit wenig freiem Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Kind</source>
+            <translation>Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>License</source>
+            <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>None (plain decoding)</source>
+            <translation>Keiner (einfaches Dekodieren)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Nothing to download</source>
+            <translation>Nichts zu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Other</source>
+            <translation>Andere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Published speedups</source>
+            <translation>Veröffentlichte Beschleunigung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Quick to download and light on memory.</source>
+            <translation>Schnell geladen, braucht wenig Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recent chats</source>
+            <translation>Letzte Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recommended for this computer.</source>
+            <translation>Für diesen Computer empfohlen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recurrent state</source>
+            <translation>Rekurrenter Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Shown after a few replies.</source>
+            <translation>Erscheint nach einigen Antworten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target KV cache</source>
+            <translation>K/V des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target weights</source>
+            <translation>Gewichte des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>Der Drafter wurde für Three.js-Code nachtrainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>Der Drafter wurde mit Antworten ohne Denkphase trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed} of memory.</source>
+            <translation>Die Gewichte brauchen etwa {needed} Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>Die Gewichte benötigen etwa {needed}, mehr als die {budget}, die für Modelle verfügbar sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>This computer</source>
+            <translation>Dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
+            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>Ohne GPU zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Total</source>
+            <translation>Gesamt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Trained for code.</source>
+            <translation>Für Code trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Up to {size} more</source>
             <translation>Bis zu {size} zusätzlich</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Weights of both models</source>
             <translation>Gewichte beider Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Why this pair</source>
             <translation>Darum dieses Paar</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Without DFlash</source>
             <translation>Ohne DFlash</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Workspace</source>
             <translation>Zwischenergebnisse</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>block size {count}</source>
             <translation>Blockgröße {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>drafter: {license}</source>
             <translation>Drafter: {license}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{context}. DFlash helps little beyond about {least}.</source>
             <translation>{context}. Ab etwa {least} bringt DFlash wenig.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} by {maker}</source>
             <translation>{kind} von {maker}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} drafter, with a higher acceptance rate.</source>
             <translation>{kind}-Drafter mit höherer Annahmequote.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{ratio}× the plain speed on {machine}</source>
             <translation>{ratio}-fache einfache Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} at {tokens}</source>
             <translation>{size} bei {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} for models</source>
             <translation>{size} für Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} free now</source>
             <translation>{size} derzeit frei</translation>
         </message>
@@ -4187,11 +4192,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Cancel reading</source>
             <translation>Auslassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Done</source>
-            <translation>Fertig</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />

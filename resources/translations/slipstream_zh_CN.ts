@@ -349,6 +349,16 @@
             <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
         </message>
         <message>
+            <location filename="../../app/session/custom_pairs.py" />
+            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
+            <translation>请输入草稿模型；留空则使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/custom_pairs.py" />
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>将草稿模型留空以使用普通解码。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/downloads.py" />
             <source>Can't start the download process. If you moved or replaced Slipstream, restart it.</source>
             <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
@@ -445,48 +455,13 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
-            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
-            <translation>用于简单算术、列表和代码的小型内置演示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
             <source>About {size}</source>
             <translation>约 {size}</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
-            <source>Can't estimate memory use: config.json has an unknown format.</source>
-            <translation>无法估计内存用量：config.json 的格式未知。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
             <source>Custom pair.</source>
             <translation>自定义模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>Demo pair</source>
-            <translation>演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In LM Studio's models folder.</source>
-            <translation>位于 LM Studio 的模型文件夹中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In one of your model folders.</source>
-            <translation>位于您的某个模型文件夹中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>In the hub cache.</source>
-            <translation>位于 Hub 缓存中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -497,11 +472,6 @@
             <location filename="../../app/session/model_list.py" />
             <source>Unknown size</source>
             <translation>大小未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/model_list.py" />
-            <source>{bits}-bit</source>
-            <translation>{bits} 位</translation>
         </message>
         <message>
             <location filename="../../app/session/model_storage.py" />
@@ -530,6 +500,11 @@
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
+            <source>Demo pair</source>
+            <translation>演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_session.py" />
             <source>Loading was canceled.</source>
             <translation>载入已取消。</translation>
         </message>
@@ -544,14 +519,39 @@
             <translation>{name} 仍然处于载入状态。</translation>
         </message>
         <message>
-            <location filename="../../app/session/picker.py" />
-            <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>请输入草稿模型；留空则使用普通解码。</translation>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
+            <translation>用于简单算术、列表和代码的小型内置演示。</translation>
         </message>
         <message>
-            <location filename="../../app/session/picker.py" />
-            <source>Leave the drafter empty for plain decoding.</source>
-            <translation>将草稿模型留空以使用普通解码。</translation>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>Can't estimate memory use: config.json has an unknown format.</source>
+            <translation>无法估计内存用量：config.json 的格式未知。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In LM Studio's models folder.</source>
+            <translation>位于 LM Studio 的模型文件夹中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In one of your model folders.</source>
+            <translation>位于您的某个模型文件夹中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In the hub cache.</source>
+            <translation>位于 Hub 缓存中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>No drafter found for this model, so it uses plain decoding.</source>
+            <translation>未找到适合此模型的草稿模型，因此使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>{bits}-bit</source>
+            <translation>{bits} 位</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -1447,6 +1447,11 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Don't cache this chat or send it to servers</source>
             <translation>不缓存此对话，也不将其发送到服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Done</source>
+            <translation>完成</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2799,6 +2804,26 @@
             <translation>秒</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Hide Memory Details</source>
+            <translation>隐藏内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Location</source>
+            <translation>位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Memory details</source>
+            <translation>内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/fact_table.py" />
+            <source>Show Memory Details</source>
+            <translation>显示内存详情</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>限制所有下载的总速度。</translation>
@@ -2955,33 +2980,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Download</source>
-            <translation>下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Download about {size}</source>
-            <translation>下载约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Download {size}</source>
-            <translation>下载 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Drafter</source>
             <translation>草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter context</source>
-            <translation>草稿模型上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter weights</source>
-            <translation>草稿模型权重</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -2995,56 +2995,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Estimated when the hub responds.</source>
-            <translation>Hub 响应后给出估计。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Fits, with little memory to spare.</source>
-            <translation>可以容纳，但剩余内存不多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Hide Memory Details</source>
-            <translation>隐藏内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Kind</source>
-            <translation>类型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Leaves memory for long chats and other apps.</source>
-            <translation>为长对话和其他 App 留出内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>License</source>
-            <translation>许可</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Location</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Memory details</source>
-            <translation>内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Memory use is unknown until the hub responds.</source>
-            <translation>Hub 响应前无法得知内存用量。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>None (plain decoding)</source>
-            <translation>无（普通解码）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified</source>
             <translation>未经验证</translation>
         </message>
@@ -3052,16 +3002,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>未经 Slipstream 验证</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Nothing to download</source>
-            <translation>无需下载</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Other</source>
-            <translation>其他</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3080,33 +3020,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Published speedups</source>
-            <translation>已公布的加速比</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Quantization</source>
             <translation>量化</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Quick to download and light on memory.</source>
-            <translation>下载快，占用内存少。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recent chats</source>
-            <translation>最近的对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recommended for this computer.</source>
-            <translation>为这台电脑推荐。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Recurrent state</source>
-            <translation>循环状态</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3135,83 +3050,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Show Memory Details</source>
-            <translation>显示内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Shown after a few replies.</source>
-            <translation>几次回复之后显示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target</source>
-            <translation>目标模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target KV cache</source>
-            <translation>目标模型 K/V</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Target weights</source>
-            <translation>目标模型权重</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The drafter was fine-tuned for Three.js code.</source>
-            <translation>该草稿模型针对 Three.js 代码进行了微调。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The drafter was trained on non-thinking replies.</source>
-            <translation>草稿模型是用非思考回复训练的。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed} of memory.</source>
-            <translation>权重约需 {needed} 内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed} of the {budget} available to models.</source>
-            <translation>权重约需要 {needed}，模型可用内存为 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>The weights need about {needed}, more than the {budget} available to models.</source>
-            <translation>权重约需 {needed}，超过模型可用的 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>This computer</source>
-            <translation>这台电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>This model is gated: you may have to accept its conditions on the hub first.</source>
             <translation>此模型受限：您可能需要先在 Hub 上接受其条款。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
-            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Too slow without a GPU.</source>
-            <translation>没有 GPU 会太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Total</source>
-            <translation>合计</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Trained for code.</source>
-            <translation>为编程而训练。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -3224,77 +3064,242 @@
             <translation>根据您的消息调优草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download</source>
+            <translation>下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download about {size}</source>
+            <translation>下载约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Download {size}</source>
+            <translation>下载 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Drafter context</source>
+            <translation>草稿模型上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Drafter weights</source>
+            <translation>草稿模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Estimated when the hub responds.</source>
+            <translation>Hub 响应后给出估计。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Fits, with little memory to spare.</source>
+            <translation>可以容纳，但剩余内存不多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Kind</source>
+            <translation>类型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>为长对话和其他 App 留出内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>License</source>
+            <translation>许可</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Memory use is unknown until the hub responds.</source>
+            <translation>Hub 响应前无法得知内存用量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>None (plain decoding)</source>
+            <translation>无（普通解码）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Nothing to download</source>
+            <translation>无需下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Other</source>
+            <translation>其他</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Published speedups</source>
+            <translation>已公布的加速比</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Quick to download and light on memory.</source>
+            <translation>下载快，占用内存少。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recent chats</source>
+            <translation>最近的对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recommended for this computer.</source>
+            <translation>为这台电脑推荐。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Recurrent state</source>
+            <translation>循环状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Shown after a few replies.</source>
+            <translation>几次回复之后显示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target</source>
+            <translation>目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target KV cache</source>
+            <translation>目标模型 K/V</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target weights</source>
+            <translation>目标模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The drafter was fine-tuned for Three.js code.</source>
+            <translation>该草稿模型针对 Three.js 代码进行了微调。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The drafter was trained on non-thinking replies.</source>
+            <translation>草稿模型是用非思考回复训练的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed} of memory.</source>
+            <translation>权重约需 {needed} 内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed} of the {budget} available to models.</source>
+            <translation>权重约需要 {needed}，模型可用内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>The weights need about {needed}, more than the {budget} available to models.</source>
+            <translation>权重约需 {needed}，超过模型可用的 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>This computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>To see an estimate, choose Help ▸ {page} and measure this computer.</source>
+            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Too slow without a GPU.</source>
+            <translation>没有 GPU 会太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Total</source>
+            <translation>合计</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Trained for code.</source>
+            <translation>为编程而训练。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Up to {size} more</source>
             <translation>另外最多 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Weights of both models</source>
             <translation>两个模型的权重</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Why this pair</source>
             <translation>推荐理由</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Without DFlash</source>
             <translation>不用 DFlash</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Workspace</source>
             <translation>工作空间</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>block size {count}</source>
             <translation>块大小 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>drafter: {license}</source>
             <translation>草稿模型：{license}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{context}. DFlash helps little beyond about {least}.</source>
             <translation>{context}。超过约 {least} 后，DFlash 提升很小。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} by {maker}</source>
             <translation>{maker} 的 {kind}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} drafter, with a higher acceptance rate.</source>
             <translation>{kind} 草稿模型，接受率更高。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{ratio}× the plain speed on {machine}</source>
             <translation>{machine} 上为普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} at {tokens}</source>
             <translation>{tokens}时 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} for models</source>
             <translation>可供模型 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{size} free now</source>
             <translation>当前可用 {size}</translation>
         </message>
@@ -4187,11 +4192,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Cancel reading</source>
             <translation>不附加</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Done</source>
-            <translation>完成</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />

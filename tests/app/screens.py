@@ -340,10 +340,10 @@ def main(code: str, folder: Path | None) -> int:
     window.dialogs.show_models()
     picker, models = window.services.picker, window.dialogs.find(PickerDialog)
     assert models is not None
-    while not picker.rows:
+    while not picker.rows.matching:
         settle(30)
-    for name, pair in (("picker", "demo"), ("picker-other", picker.rows[-1].id)):
-        picker.select(pair)
+    for name, pair in (("picker", "demo"), ("picker-other", picker.rows.matching[-1].id)):
+        picker.rows.select(pair)
         settle(200)
         look(name, models)
     saved = SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000", key="1", headers=(("Name", "1"),)))

@@ -74,7 +74,7 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     show_tuning(window)
     window.dialogs.show_models()
     conductor.compare()
-    while not window.services.picker.rows or conductor.busy:
+    while not window.services.picker.rows.matching or conductor.busy:
         settle(30)
     models = window.dialogs.find(PickerDialog)
     assert models is not None
@@ -110,8 +110,8 @@ def main(code: str, folder: Path | None, few: bool) -> int:
                     stack.setCurrentIndex(page)
                     look(f"{name}-{page}", screen)
             if isinstance(screen, PickerDialog):
-                for pair in ("demo", window.services.picker.rows[-1].id, "connection:Server"):
-                    window.services.picker.select(pair)
+                for pair in ("demo", window.services.picker.rows.matching[-1].id, "connection:Server"):
+                    window.services.picker.rows.select(pair)
                     look(f"{name}-{pair[:4].strip('/')}", screen)
             elif not pages:
                 look(name, screen)

@@ -123,7 +123,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     window.dialogs.show_server()
     window.dialogs.show_tuning()
     window.dialogs.show_models()
-    app.until(lambda: bool(window.services.picker.rows))
+    app.until(lambda: bool(window.services.picker.rows.matching))
     window.services.picker.put_connection(SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000")))
     window.dialogs.find(PickerDialog).connection.edit.click()
     app.reply.buttons.details.click()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRect, QSettings
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from app.session.model_list import survey
+from app.session.pair_survey import survey
 from app.session.recommendation import MIN_SPEED, max_speed, recommend
 from app.session.services import last_pair
 from app.text.language import unbroken
-from app.views.models.pair_card import facts_of
+from app.views.models.pair_facts import facts_of
 from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
@@ -153,8 +153,8 @@ def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_m
     app.window.transcript.welcome.recommended.button.click()
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None and dialog.isVisible()
-    app.until(lambda: app.services.picker.current is not None)
-    current = app.services.picker.current
+    app.until(lambda: app.services.picker.rows.current is not None)
+    current = app.services.picker.rows.current
     assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTranslator
 
-from app.session.model_list import survey
+from app.session.pair_survey import survey
 from app.storage import wording
 from app.storage.comparison_record import short_verdict
 from app.storage.database import FILE, open_store

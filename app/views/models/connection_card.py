@@ -9,7 +9,7 @@ from app.session.picker import Picker
 from app.storage.wording import tokens
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
-from app.views.models.pair_card import MAX_WIDTH, FactTable
+from app.views.models.fact_table import MAX_WIDTH, FactTable
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm
@@ -56,7 +56,7 @@ class ConnectionCard(ScrollingPage):
 
     @Slot()
     def refresh(self) -> None:
-        one = self._picker.current
+        one = self._picker.rows.current
         if one is None or one.connection is None:
             return
         connection, loader = one.connection.connection, self._conductor.loader
@@ -83,12 +83,12 @@ class ConnectionCard(ScrollingPage):
 
     @Slot()
     def _edit(self) -> None:
-        if (one := self._picker.current) is not None:
+        if (one := self._picker.rows.current) is not None:
             self.edit_requested.emit(one.connection)
 
     @Slot()
     def _delete(self) -> None:
-        if (one := self._picker.current) is not None:
+        if (one := self._picker.rows.current) is not None:
             question = tr("“{name}” will be deleted along with its key.", name=one.name)
             if confirm(self, tr("Delete Connection?"), question, tr("Delete")):
                 self._picker.remove_connection()

@@ -12,9 +12,9 @@ from app.session.endpoints import Connections
 from app.session.model_list import MAX_NAME
 from app.text.language import sentences, tr, translated
 from app.views.models.connection_card import server_facts
-from app.views.models.pair_card import FactTable
-from app.widgets.controls import announce, button, prepare_number_field, small_label
-from app.widgets.layout import Form, ScrollingPage, column, fit_content, line, row
+from app.views.models.fact_table import FactTable
+from app.widgets.controls import announce, button, entry, prepare_number_field, small_label
+from app.widgets.layout import Form, column, fit_content, lay_out
 from app.widgets.pairs_field import HIDDEN, PairsField
 from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept, secrets_kept
@@ -41,10 +41,9 @@ class ConnectionForm(QDialog):
         self._tested: SavedConnection | None = None  # being tested, or with a shown result
         connection = old.connection if old else RemoteConnection("")
         self.setWindowTitle(tr("Edit Connection") if old else tr("Add Connection"))
-        self.setAccessibleName(self.windowTitle())
-        self.name = _entry(old.name if old else "", tr("Shown in the list (optional)"), MAX_NAME)
-        self.url = _entry(connection.url, "https://models.example.com")
-        self.key = _entry(HIDDEN if connection.key else "", tr("Only if the server needs one"))
+        self.name = entry(old.name if old else "", tr("Shown in the list (optional)"), MAX_NAME)
+        self.url = entry(connection.url, "https://models.example.com", MAX_CHARACTERS)
+        self.key = entry(HIDDEN if connection.key else "", tr("Only if the server needs one"), MAX_CHARACTERS)
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.model, model = QComboBox(), QLineEdit()
         self.model.setLineEdit(model)
@@ -58,9 +57,9 @@ class ConnectionForm(QDialog):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.model.setCompleter(completer)
-        self.plain_url = _entry(connection.plain_url, tr("Optional"))
+        self.plain_url = entry(connection.plain_url, tr("Optional"), MAX_CHARACTERS)
         self.headers = PairsField(connection.headers, "X-Name: …", ": ")
-        self.ca_file = _entry(str(connection.ca_file or ""), tr("System default"))
+        self.ca_file = entry(str(connection.ca_file or ""), tr("System default"), MAX_CHARACTERS)
         choose = button(tr("Choose…"), tr("Choose a certificate file"), "bordered", self._choose_file)
         self.timeout = QSpinBox()
         self.timeout.setRange(1, MAX_SECONDS)
@@ -91,9 +90,8 @@ class ConnectionForm(QDialog):
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
         self._result = column(self.verdict, self.facts, spacing=10)
-        self._page = ScrollingPage(column(form, self._result, None, spacing=14, margins=(24, 20, 24, 16)), WIDTH)
-        foot = row(self.test, None, cancel, self.save, margins=(24, 12, 24, 14))
-        column((self._page, 1), line(), foot, spacing=0, parent=self)
+        page = column(form, self._result, None, spacing=14, margins=(24, 20, 24, 16))
+        self._page = lay_out(self, page, self.test, None, cancel, self.save, width=WIDTH)
         for field in (self.url, self.key, model, self.plain_url, self.ca_file):
             field.textEdited.connect(self._forget_test)
         self.url.textChanged.connect(self._show_understood)
@@ -234,11 +232,3 @@ class ConnectionForm(QDialog):
         if name:
             self.ca_file.setText(name)
             self._forget_test()
-
-
-def _entry(text: str, hint: str, limit: int = MAX_CHARACTERS) -> QLineEdit:
-    field = QLineEdit(text)
-    field.setPlaceholderText(hint)
-    field.setMaxLength(limit)
-    set_look(field, "entry")
-    return field

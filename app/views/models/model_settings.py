@@ -9,9 +9,9 @@ from app.session.model_storage import while_open
 from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import sentences, tr
-from app.widgets.controls import ThinBar, button, small_label
+from app.widgets.controls import ThinBar, button, entry, small_label
 from app.widgets.layout import Form, column
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import Theme
 from mlx_engine.contract.secrets import is_available
 
 LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
@@ -24,9 +24,7 @@ class ModelSettings(QWidget):
         super().__init__()
         self._picker, self._storage = picker, picker.storage
         form = Form(theme)
-        self.folder = QLineEdit()
-        self.folder.setReadOnly(True)
-        set_look(self.folder, "entry")
+        self.folder = entry(read_only=True)
         self.move_button = button(tr("Move…"), tr("Move the models to another folder"), "bordered", self._choose_folder)
         self.stop = button(tr("Stop"), tr("Stop moving"), "bordered", self._storage.stop_moving)
         self.bar = ThinBar(theme, tr("Move progress"))
@@ -35,15 +33,11 @@ class ModelSettings(QWidget):
         self.limit = QComboBox()
         self.limit.activated.connect(self._set_limit)
         form.add_row(tr("Download speed"), self.limit, help=tr("Applies to all downloads combined."))
-        self.hub = QLineEdit()
-        set_look(self.hub, "entry")
+        self.hub = entry()
         self.hub.editingFinished.connect(self._set_hub)
         form.add_row(tr("Model hub"), self.hub, help=tr("Enter a mirror's address, or leave the field empty for huggingface.co."))
-        self.token = QLineEdit()
+        self.token = entry("", "hf_…", limit=1000)
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
-        self.token.setPlaceholderText("hf_…")
-        self.token.setMaxLength(1000)
-        set_look(self.token, "entry")
         self.token.textChanged.connect(self.refresh)
         self.save = button(tr("Save"), tr("Check the token and save it in the keychain"), "bordered", self._log_in)
         self.remove = button(tr("Remove"), tr("Remove the token from the keychain"), "bordered", self._log_out)

@@ -1,29 +1,20 @@
 """Details of the selected pair: actions, memory, and facts."""
 
-import re
-
-from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QComboBox, QFrame, QWidget
 
 from app.session.conductor import Conductor
 from app.session.downloads import PairState
-from app.session.model_list import Candidate, Variant
+from app.session.model_list import Candidate
 from app.session.picker import Picker
-from app.session.recommendation import precision_note
 from app.session.tuning_survey import why_not_tunable
-from app.storage.wording import rate_range, size, tokens
-from app.text.language import number, sentences, tr, translated, unbroken
-from app.views.machine.this_mac import machine_title
-from app.widgets.controls import Label, ThinBar, as_tooltip, button, small_label, styled_label
+from app.text.language import tr, translated
+from app.views.models.fact_table import MAX_WIDTH, FactTable, MemoryDetails
+from app.views.models.pair_facts import download_text, drafter_label, drafter_names, facts_of
+from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.contract.limits import WINDOWED_CONTEXT
-from mlx_engine.drafters.registry import KINDS
 from mlx_engine.models.downloads.hub import needs_token
-from mlx_engine.models.fit import Fit
-
-MAX_WIDTH = 688
-WORD_CHARS = 24  # of a word that is never cut off
 
 
 class PairCard(ScrollingPage):
@@ -85,7 +76,7 @@ class PairCard(ScrollingPage):
 
     @Slot()
     def refresh(self) -> None:
-        one = self._picker.current
+        one = self._picker.rows.current
         self.page.setVisible(one is not None)
         if one is None or one.connection is not None:
             return
@@ -104,16 +95,15 @@ class PairCard(ScrollingPage):
 
     def _show_variants(self, one: Candidate, state: PairState) -> None:
         chosen = state in ("waiting", "running", "loading")
-        names, shown = _drafter_names(one), one.alternatives.index(one.index)
-        drafters = [_drafter_label(name, one.variants[index]) for index, name in names.items()]
+        names, shown = drafter_names(one), one.alternatives.index(one.index)
+        drafters = [drafter_label(name, one.variants[index]) for index, name in names.items()]
         if one.automatic is not None:
             drafters.insert(0, tr("Auto: {drafter}", drafter=names[one.automatic]))
             shown = 0 if one.auto else shown + 1
-        boxes = (
+        for box, labels, index in (
             (self.variants, one.labels, one.labels.index(one.shown.label)),
             (self.drafters, drafters, shown),
-        )
-        for box, labels, index in boxes:
+        ):
             if [box.itemText(at) for at in range(box.count())] != labels:
                 box.clear()
                 box.addItems(labels)
@@ -124,22 +114,22 @@ class PairCard(ScrollingPage):
     @Slot(int)
     def _choose_quantization(self, index: int) -> None:
         """Show another quantization with the same drafter if it is on offer."""
-        if (one := self._picker.current) is not None:
+        if (one := self._picker.rows.current) is not None:
             offered = [at for at, variant in enumerate(one.variants) if variant.label == one.labels[index]]
             same = [at for at in offered if one.variants[at].drafter == one.shown.drafter]
-            self._picker.show_variant((same or offered)[0], one.auto)
+            self._picker.rows.show_variant((same or offered)[0], one.auto)
 
     @Slot(int)
     def _choose_drafter(self, index: int) -> None:
-        if (one := self._picker.current) is not None:
+        if (one := self._picker.rows.current) is not None:
             first = int(one.automatic is not None)
-            self._picker.show_variant(one.alternatives[max(index - first, 0)], auto=index < first)
+            self._picker.rows.show_variant(one.alternatives[max(index - first, 0)], auto=index < first)
 
     def _show_actions(self, one: Candidate, state: PairState) -> None:
         busy = self._conductor.busy
         if state == "absent":
             checking = one.shown.pair in self._picker.checking and not one.confirmed
-            text = "" if one.why_not else tr("Checking…") if checking else _download(one.shown)
+            text = "" if one.why_not else tr("Checking…") if checking else download_text(one.shown)
         else:
             text = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In use")}.get(state, "")
         self.main.setText(text)
@@ -197,261 +187,5 @@ class PairCard(ScrollingPage):
 
     @Slot()
     def _act(self) -> None:
-        if (one := self._picker.current) is not None:
+        if (one := self._picker.rows.current) is not None:
             (self._picker.use if self._picker.state(one) == "ready" else self._picker.download)()
-
-
-def _download(shown: Variant) -> str:
-    if shown.to_download:
-        return tr("Download {size}", size=size(shown.to_download))
-    if shown.to_download is None and shown.size:
-        return tr("Download about {size}", size=size(shown.size))
-    return tr("Download")
-
-
-class _FactLabel(Label):
-    """A wrapping label that very long words don't widen."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.setWordWrap(True)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-
-    def minimumSizeHint(self) -> QSize:
-        hint = super().minimumSizeHint()
-        return QSize(min(hint.width(), WORD_CHARS * self.fontMetrics().averageCharWidth()), hint.height())
-
-
-class FactTable(QWidget):
-    """A table with one row per fact, and the fact's name on the left."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(8)
-        self._grid.setColumnStretch(1, 1)
-        self.shown: dict[str, str] = {}
-
-    def show_facts(self, facts: dict[str, str]) -> None:
-        if facts == self.shown:
-            return
-        self._grid.setRowStretch(len(self.shown), 0)
-        self._grid.setRowStretch(len(facts), 1)  # extra height goes below the facts, not between them
-        self.shown = facts
-        for old in self.findChildren(QLabel):
-            old.deleteLater()
-        for index, (name, text) in enumerate(facts.items()):
-            value = _FactLabel(text if name == tr("Location") else unbroken(text))  # a copied path must stay as it is
-            self._theme.set_font(value, SMALL)
-            value.setAccessibleName(f"{name}: {text}")
-            for position, label in enumerate((small_label(self._theme, name, "secondary", wrap=True), value)):
-                label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-                self._grid.addWidget(label, index, position)
-
-
-def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
-    """Return the names and values of a pair's facts, most important first."""
-    shown, entry, drafter, unknown = one.shown, one.entry, one.shown.drafter, tr("Unknown")
-    facts = {
-        tr("Why this pair"): _advantages(one),
-        **_speeds(one, machine_measured),
-        tr("Published speedups"): _reported(one),
-        tr("Context"): _context(shown) or unknown,
-        tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
-    }
-    if drafter and drafter.license:
-        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(drafter.license))
-    if shown.to_download is not None and shown.folders is None:
-        facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
-    block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
-    kinds = (shown.kind, tr("block size {count}", count=block) if block else "", one.family)
-    facts[tr("Kind")] = ", ".join(filter(None, kinds))
-    if shown.pair is not None:
-        facts[tr("Target")] = shown.pair.target
-        facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
-    if shown.folders is not None:
-        facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
-    return {name: text for name, text in facts.items() if text}
-
-
-def license_name(id: str) -> str:
-    """Return the readable name of a license, such as “Apache 2.0” for "apache-2.0"."""
-    names = {
-        "apache-2.0": "Apache 2.0",
-        "mit": "MIT",
-        "bsd-3-clause": "BSD 3-Clause",
-        "openmdw-1.1": "OpenMDW 1.1",
-        "gemma": "Gemma Terms of Use",
-        "glm-5.3": "GLM-5.3 License",
-        "other": tr("Other"),
-        "unknown": tr("Unknown"),
-    }
-    if llama := re.fullmatch(r"llama-?(\d(?:\.\d)?)", id):
-        return f"Llama {llama[1]} Community"
-    if creative_commons := re.fullmatch(r"cc-([a-z-]+)-(\d\.\d)", id):
-        return f"CC {creative_commons[1].upper()} {creative_commons[2]}"
-    return names.get(id, id)
-
-
-def _context(shown: Variant) -> str:
-    """Return the context length, and how much of it DFlash speeds up if less."""
-    if not shown.context:
-        return ""
-    if shown.config is None or not shown.config.windowed or shown.context <= WINDOWED_CONTEXT:
-        return tokens(shown.context)
-    least = number(WINDOWED_CONTEXT)
-    return tr("{context}. DFlash helps little beyond about {least}.", context=tokens(shown.context), least=least)
-
-
-def _drafter_name(variant: Variant) -> str:
-    """Return a drafter's kind and maker, or its folder if it isn't from the hub."""
-    kind = variant.kind or tr("Drafter")
-    if variant.pair is not None and variant.pair.drafter:
-        return tr("{kind} by {maker}", kind=kind, maker=variant.pair.drafter.split("/")[0])
-    folder = variant.folders[1] if variant.folders else None
-    return f"{kind} · {folder.name}" if folder else kind
-
-
-def _drafter_names(one: Candidate) -> dict[int, str]:
-    """Return the names of a row's drafters, with repos where names are the same."""
-    names = {index: _drafter_name(one.variants[index]) for index in one.alternatives}
-    for index in [index for index, name in names.items() if [*names.values()].count(name) > 1]:
-        pair = one.variants[index].pair
-        if pair is not None and pair.drafter:
-            names[index] += " · " + pair.drafter.split("/")[-1]
-    return names
-
-
-def _drafter_label(name: str, variant: Variant) -> str:
-    """Return a drafter's name, precision, size, and expected or reported speed."""
-    drafter, parts = variant.drafter, [name]
-    if drafter and drafter.bits:
-        parts.append(tr("{bits}-bit", bits=drafter.bits))
-    if drafter and drafter.size_gb:
-        parts.append(size(round(drafter.size_gb * 1e9)))
-    if speed := variant.speeds.get("dflash"):
-        parts.append(rate_range(speed.low, speed.high))
-    elif ratios := [ratio for reported in (drafter.reported if drafter else ()) for ratio in reported.speedup]:
-        low, high = number(min(ratios), 1), number(max(ratios), 1)
-        parts.append(f"{low}×" if low == high else f"{low}–{high}×")
-    return " · ".join(parts)
-
-
-def _advantages(one: Candidate) -> str:
-    reasons = []
-    if one.shown.pair is not None and one.shown.pair.target == one.recommended:
-        reasons.append(tr("Recommended for this computer."))
-    pays = one.fits and not one.shown.slow  # a pair that is too slow or too large has no such advantages
-    if pays and one.verdict == "comfortable":
-        reasons.append(tr("Leaves memory for long chats and other apps."))
-    elif pays:
-        reasons.append(tr("Fits, with little memory to spare."))
-    if "coding" in one.tags:
-        reasons.append(tr("Trained for code."))
-    if (kind := KINDS.get(one.shown.kind)) and kind.accepts_more:
-        reasons.append(tr("{kind} drafter, with a higher acceptance rate.", kind=kind.name))
-    if pays and len(one.labels) > 1:
-        reasons.append(precision_note(one.shown.bits))
-    if pays and "small" in one.tags and one.shown.size and one.shown.folders is None:
-        reasons.append(tr("Quick to download and light on memory."))
-    notes = {
-        "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
-        "The drafter was fine-tuned for Three.js code.": tr("The drafter was fine-tuned for Three.js code."),
-    }
-    note = one.shown.drafter.note if one.shown.drafter else ""
-    return sentences(*reasons, notes.get(note, note), one.note)
-
-
-def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
-    dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
-    if speed := dflash or plain:
-        facts = {tr("Speed"): sentences(rate_range(speed.low, speed.high), translated(speed.reason))}
-        if dflash and plain:
-            facts[tr("Without DFlash")] = sentences(rate_range(plain.low, plain.high), translated(plain.reason))
-        return facts
-    if one.why_not:
-        return {}
-    if one.shown.needs_gpu:
-        return {tr("Speed"): tr("Too slow without a GPU.")}
-    if not machine_measured:
-        return {tr("Speed"): tr("To see an estimate, choose Help ▸ {page} and measure this computer.", page=machine_title())}
-    return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
-
-
-def _reported(one: Candidate) -> str:
-    texts = []
-    for reported in one.shown.drafter.reported if one.shown.drafter else ():
-        low, high = (number(ratio, 2) for ratio in reported.speedup)
-        if low == high:
-            texts.append(tr("{ratio}× the plain speed on {machine}", ratio=low, machine=reported.machine))
-        else:
-            texts.append(tr("{low} to {high}× the plain speed on {machine}", low=low, high=high, machine=reported.machine))
-    return "; ".join(texts)
-
-
-def memory_names() -> dict[str, str]:
-    """Return the translated names of the lines of a fit."""
-    return {
-        "Weights of both models": tr("Weights of both models"),
-        "Target weights": tr("Target weights"),
-        "Target KV cache": tr("Target KV cache"),
-        "Recurrent state": tr("Recurrent state"),
-        "Drafter weights": tr("Drafter weights"),
-        "Drafter context": tr("Drafter context"),
-        "Workspace": tr("Workspace"),
-    }
-
-
-class MemoryDetails(QWidget):
-    """A sentence about the memory that a pair needs, and a table of details."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.reason = small_label(theme, wrap=True)
-        self.toggle = button(tr("Show Memory Details"), look="disclosure")
-        self.toggle.setCheckable(True)
-        self.toggle.toggled.connect(self._open)
-        self.table = FactTable(theme)
-        self.table.setAccessibleName(tr("Memory details"))
-        self.table.hide()
-        column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
-
-    def show_fit(self, fit: Fit | None, estimated: bool) -> None:
-        """Show a fit, or an estimate from the size of the weights."""
-        self.toggle.setVisible(fit is not None)
-        self.table.setVisible(fit is not None and self.toggle.isChecked())
-        if fit is None:
-            self.reason.setText(tr("Memory use is unknown until the hub responds."))
-            return
-        needed, budget = size(fit.needed), size(fit.budget or 0)
-        if not estimated:
-            self.reason.setText(unbroken(translated(fit.reason)))
-        elif fit.budget and fit.needed > fit.budget:
-            text = tr("The weights need about {needed}, more than the {budget} available to models.", needed=needed, budget=budget)
-            self.reason.setText(text)
-        elif fit.budget:
-            self.reason.setText(
-                tr("The weights need about {needed} of the {budget} available to models.", needed=needed, budget=budget)
-            )
-        else:
-            self.reason.setText(tr("The weights need about {needed} of memory.", needed=needed))
-        names = memory_names()
-        lines = {}
-        for part in fit.lines:
-            amount = tr("Unknown") if part.bytes is None else size(part.bytes)
-            lines[names[part.what]] = f"{amount}: {part.formula}" if part.formula else amount
-        lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
-        if fit.budget is not None:
-            lines[tr("Recent chats")] = tr("Up to {size} more", size=size(fit.snapshots))
-            free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []
-            lines[tr("This computer")] = "; ".join([tr("{size} for models", size=budget), *free])
-        self.table.show_facts(lines)
-
-    @Slot(bool)
-    def _open(self, shown: bool) -> None:
-        self.toggle.setText(tr("Hide Memory Details") if shown else tr("Show Memory Details"))
-        self.toggle.setAccessibleName(self.toggle.text())
-        self.table.setVisible(shown)

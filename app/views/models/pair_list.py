@@ -40,7 +40,7 @@ class PairList(QListView):
 
     @Slot()
     def refresh(self) -> None:
-        self._filling, rows, selected = True, self._picker.rows, QModelIndex()
+        self._filling, rows, selected = True, self._picker.rows.matching, QModelIndex()
         if [one.id for one in rows] != [self._rows.item(row).data(CANDIDATE).id for row in range(self._rows.rowCount())]:
             self._rows.clear()
             for one in rows:
@@ -51,7 +51,7 @@ class PairList(QListView):
             item = self._rows.item(row)
             item.setData(one, CANDIDATE)
             item.setAccessibleText(", ".join(filter(None, (one.name, *one.summary.split(" · "), _status(self._picker, one)))))
-            if one.id == self._picker.selected:
+            if one.id == self._picker.rows.selected:
                 selected = item.index()
         if selected != self.currentIndex():
             self.setCurrentIndex(selected)
@@ -60,7 +60,7 @@ class PairList(QListView):
     @Slot(QModelIndex)
     def _select(self, index: QModelIndex) -> None:
         if index.isValid() and not self._filling:
-            self._picker.select(index.data(CANDIDATE).id)
+            self._picker.rows.select(index.data(CANDIDATE).id)
 
 
 class _Delegate(QStyledItemDelegate):

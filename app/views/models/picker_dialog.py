@@ -7,17 +7,18 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.session.conductor import Conductor
+from app.session.custom_pairs import is_folder
 from app.session.model_list import Filter
 from app.session.model_storage import Storage, while_open
 from app.session.notice import Notice
-from app.session.picker import Picker, is_folder
+from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import tr
 from app.views.models.connection_card import ConnectionCard
 from app.views.models.connection_form import ConnectionForm
 from app.views.models.pair_card import PairCard
 from app.views.models.pair_list import PairList
-from app.widgets.controls import SearchField, button, small_label
+from app.widgets.controls import SearchField, button, entry, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.remote.saved_endpoints import SavedConnection
@@ -36,12 +37,11 @@ class PickerDialog(QDialog):
         super().__init__(parent)
         self._theme, self._picker = theme, picker
         self.setWindowTitle(tr("Models"))
-        self.setAccessibleName(tr("Models"))
         window = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
         self.search = SearchField(theme, tr("Search models"), tr("Search models"))
-        self.search.setText(picker.search)
-        self.search.textChanged.connect(picker.set_search)
+        self.search.setText(picker.rows.search)
+        self.search.textChanged.connect(lambda text: picker.rows.narrow(text, picker.rows.filter))
         self.filters = QButtonGroup(self)
         names: dict[Filter, str] = {
             "all": tr("All"),
@@ -54,9 +54,9 @@ class PickerDialog(QDialog):
         for index, (which, text) in enumerate(names.items()):
             chip = button(text, tr("Show: {filter}", filter=text), "filter")
             chip.setCheckable(True)
-            chip.setChecked(picker.filter == which)
+            chip.setChecked(picker.rows.filter == which)
             self.filters.addButton(chip, index)
-        self.filters.idClicked.connect(lambda index: picker.narrow(picker.search, self._filters[index]))
+        self.filters.idClicked.connect(lambda index: picker.rows.narrow(picker.rows.search, self._filters[index]))
         self.list = PairList(theme, picker)
         self.search.down_pressed.connect(self.list.setFocus)
         self.empty = small_label(theme, look="secondary", wrap=True)
@@ -129,8 +129,8 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _refresh(self) -> None:
-        current = self._picker.current
-        empty, search, storage = not self._picker.rows, self._picker.search.strip(), self._picker.storage
+        current = self._picker.rows.current
+        empty, search, storage = not self._picker.rows.matching, self._picker.rows.search.strip(), self._picker.storage
         self._follow_search()
         self.connection.setVisible(current is not None and current.connection is not None and not empty)
         self.card.setVisible(self.connection.isHidden() and not empty)
@@ -149,10 +149,10 @@ class PickerDialog(QDialog):
 
     def _follow_search(self) -> None:
         """Show the picker's search and filter, which adding a pair clears."""
-        if self.search.text() != self._picker.search:
+        if self.search.text() != self._picker.rows.search:
             with QSignalBlocker(self.search):
-                self.search.setText(self._picker.search)
-        self.filters.button(self._filters.index(self._picker.filter)).setChecked(True)
+                self.search.setText(self._picker.rows.search)
+        self.filters.button(self._filters.index(self._picker.rows.filter)).setChecked(True)
 
     @Slot()
     def _choose_kind(self) -> None:
@@ -179,7 +179,7 @@ class PickerDialog(QDialog):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):
             focus.click()
-        elif focus is self.search and self._picker.rows:
+        elif focus is self.search and self._picker.rows.matching:
             self.list.setFocus()
         elif focus is self.list and main.isVisible() and main.isEnabled():
             main.setFocus()
@@ -216,7 +216,6 @@ class CustomPairDialog(QDialog):
         self._picker = picker
         self._checked: tuple[str, str] | None = None
         self.setWindowTitle(tr("Custom Pair"))
-        self.setAccessibleName(tr("Custom Pair"))
         self.setMinimumWidth(680)
         text = tr(
             "The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for "
@@ -249,10 +248,8 @@ class CustomPairDialog(QDialog):
             if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
                 field.setText(folder)
 
-        field = QLineEdit()
-        set_look(field, "entry")
+        field = entry("", hint)
         field.setAccessibleName(name)
-        field.setPlaceholderText(hint)
         label = small_label(theme, name, bold=True)
         label.setBuddy(field)
         index = grid.rowCount()

@@ -283,13 +283,13 @@ def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, places: Place
     look_at(app, f"disk:{target}")
     picker, box = app.services.picker, card(app).drafters
     box.activated.emit(2)
-    assert picker.current.shown.folders == (target, second) and picker.deletable == ()
+    assert picker.rows.current.shown.folders == (target, second) and picker.deletable == ()
     box.activated.emit(1)
-    assert picker.current.shown.folders == (target, first) and picker.deletable == ("lab/A-DFlash",)
+    assert picker.rows.current.shown.folders == (target, first) and picker.deletable == ("lab/A-DFlash",)
     shutil.rmtree(first)
     picker.refresh()
-    app.until(lambda: len(picker.current.variants) == 1)
-    assert picker.current.shown.folders == (target, second)
+    app.until(lambda: len(picker.rows.current.variants) == 1)
+    assert picker.rows.current.shown.folders == (target, second)
     assert state(app) == "loaded" and picker.deletable == ()
 
 
@@ -307,7 +307,7 @@ def test_auto_shows_what_the_engine_loads(begin: Start, places: Places, tmp_path
     assert card(app).drafters.count() == 3 + own
     measured(target, first, 80.0)
     app.services.picker.refresh()
-    app.until(lambda: app.services.picker.current.shown.folders == (target, first))
+    app.until(lambda: app.services.picker.rows.current.shown.folders == (target, first))
     assert auto_drafters(target)[0] == first
 
 

@@ -14,19 +14,19 @@ Start = Callable[..., Running]
 def opened(app: Running) -> None:
     """Open the picker and wait until its pairs are listed."""
     app.window.dialogs.show_models()
-    app.until(lambda: bool(app.services.picker.rows))
+    app.until(lambda: bool(app.services.picker.rows.matching))
 
 
 def look_at(app: Running, id: str) -> Candidate:
     picker = app.services.picker
-    picker.select(id)
-    assert picker.current is not None and picker.current.id == id
-    return picker.current
+    picker.rows.select(id)
+    assert picker.rows.current is not None and picker.rows.current.id == id
+    return picker.rows.current
 
 
 def state(app: Running) -> str:
     picker = app.services.picker
-    return picker.state(picker.current) if picker.current else ""
+    return picker.state(picker.rows.current) if picker.rows.current else ""
 
 
 def card(app: Running):  # type: ignore[no-untyped-def]

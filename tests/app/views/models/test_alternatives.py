@@ -52,7 +52,7 @@ def test_the_recommended_quantization_is_shown_first(begin: Start, monkeypatch: 
     monkeypatch.setattr(machine, "load_facts", lambda: facts)
     app = begin()
     opened(app)
-    first = app.services.picker.rows[0]
+    first = app.services.picker.rows.matching[0]
     look_at(app, first.id)
     assert (first.name, first.shown.label, card(app).variants.currentText()) == ("Qwen3.8 27B", "8-bit", "8-bit")
     assert card(app).facts.shown["Why this pair"].startswith("Recommended for this computer.")

@@ -154,18 +154,18 @@ def test_connections_are_listed_found_and_read_aloud(begin: Start) -> None:
     put(SavedConnection("Lab", RemoteConnection("https://lab.example", model="qwen3-32b")))
     put(SavedConnection("Home", RemoteConnection("http://192.168.1.20:8000")))
     opened(app)
-    app.until(lambda: len(app.services.picker.rows) > 2)
-    assert [one.name for one in app.services.picker.rows[:2]] == ["Lab", "Home"], "before the pairs"
+    app.until(lambda: len(app.services.picker.rows.matching) > 2)
+    assert [one.name for one in app.services.picker.rows.matching[:2]] == ["Lab", "Home"], "before the pairs"
     model = picker_of(app).list.model()
     assert model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Lab, lab.example, qwen3-32b"
-    app.services.picker.narrow("192.168", "all")
-    assert [one.name for one in app.services.picker.rows] == ["Home"]
+    app.services.picker.rows.narrow("192.168", "all")
+    assert [one.name for one in app.services.picker.rows.matching] == ["Home"]
     assert picker_of(app).connection.chip.text() == "Not encrypted"
-    app.services.picker.narrow("qwen3-32b lab", "all")
-    assert [one.name for one in app.services.picker.rows] == ["Lab"]
+    app.services.picker.rows.narrow("qwen3-32b lab", "all")
+    assert [one.name for one in app.services.picker.rows.matching] == ["Lab"]
     assert picker_of(app).connection.chip.text() == "Encrypted"
-    app.services.picker.narrow("", "on disk")
-    assert not any(one.connection for one in app.services.picker.rows)
+    app.services.picker.rows.narrow("", "on disk")
+    assert not any(one.connection for one in app.services.picker.rows.matching)
 
 
 BAD_ADDRESSES = (

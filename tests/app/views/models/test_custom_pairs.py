@@ -39,7 +39,7 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(begin: Start, hub: 
     verdict = dialog.verdict.text()
     assert verdict.startswith("This model has no chat template, so it can't chat. It can only continue text")
     dialog.go.click()
-    app.until(lambda: picker.current is not None and picker.current.name == "base")
+    app.until(lambda: picker.rows.current is not None and picker.rows.current.name == "base")
     assert card(app).problem.isVisible() and card(app).problem.text() == verdict
     (tmp_path / "base/chat_template.jinja").write_text("{{ messages }}")
     answers: list[tuple[str, str]] = []
@@ -61,8 +61,8 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, 
     dialog.go.click()
     app.until(lambda: dialog.go.text() == "Add")
     dialog.go.click()
-    app.until(lambda: app.services.picker.selected.startswith("own:"))
-    assert len(app.services.picker.rows) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0
+    app.until(lambda: app.services.picker.rows.selected.startswith("own:"))
+    assert len(app.services.picker.rows.matching) > 1 and picker.search.text() == "" and picker.filters.checkedId() == 0
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["target", "drafter"])

@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from PySide6.QtCore import QProcess
 from pytestqt.qtbot import QtBot
 
-from app.session import model_list, model_storage
+from app.session import model_storage, pair_survey
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.pair import Pair
@@ -26,9 +26,9 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    real, began, proceed = model_list.survey, threading.Event(), threading.Event()
+    real, began, proceed = pair_survey.survey, threading.Event(), threading.Event()
 
-    def slow() -> model_list.Survey:
+    def slow() -> pair_survey.Survey:
         found = real()
         if not began.is_set():
             began.set()
@@ -137,7 +137,7 @@ def test_a_gated_repo_shows_its_page_and_offers_no_download(begin: Start, hub: L
     app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.services.picker.current and app.services.picker.current.shown.problem))
+    app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
     assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
     assert card(app).token.isVisible()
     hub.repos["owner/target"].gated = False
@@ -150,7 +150,7 @@ def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, 
     app = begin()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.services.picker.current and app.services.picker.current.shown.problem))
+    app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
     assert "without access to the model hub" in card(app).problem.text() and not card(app).main.isEnabled()
     look_at(app, "demo")
     assert state(app) == "loaded"

@@ -15,9 +15,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session import model_list, model_storage
+from app.session import model_storage, pair_survey
+from app.views.models.fact_table import FactTable
 from app.views.models.model_settings import ModelSettings
-from app.views.models.pair_card import FactTable
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
 from mlx_engine.models.downloads import model_move
@@ -44,11 +44,11 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     app.run("models")
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
-    app.until(lambda: bool(app.services.picker.rows))
+    app.until(lambda: bool(app.services.picker.rows.matching))
     qtbot.keyClicks(dialog.search, "zeb")
-    assert [one.name for one in app.services.picker.rows] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
+    assert [one.name for one in app.services.picker.rows.matching] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
     app.until(lambda: app.services.picker.can_download)
-    shown = app.services.picker.current
+    shown = app.services.picker.rows.current
     assert shown is not None and shown.shown.checked and not shown.confirmed
     assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "Apache 2.0"
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
@@ -65,7 +65,7 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     app.ask("Hello?")
     assert app.reply.turn.reply.answer == "Fine."
     dialog.search.clear()
-    app.services.picker.select("demo")
+    app.services.picker.rows.select("demo")
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
@@ -99,7 +99,7 @@ def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, 
     look_at(app, "zebra-1b")
     app.until(lambda: app.services.picker.can_download)
     qtbot.keyClicks(dialog.search, "no such pair")
-    assert dialog.empty.isVisible() and not app.services.picker.rows
+    assert dialog.empty.isVisible() and not app.services.picker.rows.matching
     for _ in range(3):
         qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
     assert app.services.picker.downloads.pairs == {}
@@ -266,7 +266,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: dialog.space.text().startswith("Moving models: 0 KB of 2 MB"))
-    app.services.picker.select("demo")
+    app.services.picker.rows.select("demo")
     card(app).main.click()
     assert "are being moved" in dialog.message.text() and state(app) == "ready"
     goes_on.set()
@@ -302,8 +302,8 @@ def test_an_incompatible_custom_pair_shows_the_reason(begin: Start, hub: LocalHu
     app.until(lambda: dialog.go.text() == "Add")
     dialog.name.setText("Fast one")
     dialog.go.click()
-    app.until(lambda: app.services.picker.selected.startswith("own:"))
-    assert app.services.picker.current is not None and app.services.picker.current.name == "Fast one"
+    app.until(lambda: app.services.picker.rows.selected.startswith("own:"))
+    assert app.services.picker.rows.current is not None and app.services.picker.rows.current.name == "Fast one"
     assert app.services.picker.can_download
 
 
@@ -361,13 +361,13 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), lambda *found: answers.append(found))
     app.until(lambda: answers == [("", "")])
     picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
-    app.until(lambda: picker.selected.startswith("folder:"))
+    app.until(lambda: picker.rows.selected.startswith("folder:"))
     card(app).main.click()
     app.until(lambda: state(app) == "loaded")
     assert card(app).title.text() == app.window.top_bar.name.text() == "My pair"
     again = start()
     opened(again)
-    mine = next(one for one in again.services.picker.rows if one.custom)
+    mine = next(one for one in again.services.picker.rows.matching if one.custom)
     assert look_at(again, mine.id).name == "My pair"
     assert state(again) in ("ready", "loaded") and card(again).remove.isVisible(), "it is listed at the next start"
     (tmp_path / "mine" / "drafter").unlink()
@@ -375,7 +375,7 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     again.until(lambda: state(again) == "unavailable")
     assert "drafter" in card(again).problem.text()
     card(again).remove.click()
-    again.until(lambda: not any(one.custom for one in again.services.picker.rows))
+    again.until(lambda: not any(one.custom for one in again.services.picker.rows.matching))
 
 
 def test_a_copied_path_is_unchanged(start: Start) -> None:
@@ -442,13 +442,13 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
         folder = shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab" / name)
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, "odd": name == "Odd"}))
-    known = model_list.predict_fit
+    known = pair_survey.predict_fit
 
     def failing(target: dict, *given: Any, **named: Any) -> Fit:
         return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
 
-    monkeypatch.setattr(model_list, "predict_fit", failing)
-    found = {one.name: str(one.shown.problem or "") for one in model_list.survey().candidates}
+    monkeypatch.setattr(pair_survey, "predict_fit", failing)
+    found = {one.name: str(one.shown.problem or "") for one in pair_survey.survey().candidates}
     assert "Can't estimate" in found["Odd"] and found["Zebra"] == ""
 
 

@@ -11,9 +11,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.session.downloads import Downloads, PairDownload, duration
-from app.session.model_list import Candidate, Estimator, Variant, best_first, matching
+from app.session.model_list import Candidate, Variant, best_first, matching
 from app.session.model_storage import Background, Storage
-from app.views.models.pair_card import MemoryDetails, facts_of, license_name, memory_names
+from app.session.pair_survey import Estimator
+from app.views.models.fact_table import MemoryDetails
+from app.views.models.pair_facts import facts_of, license_name, memory_names
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.hardware import machine
 from mlx_engine.models.fit import Fit, FitLine, predict_fit
@@ -101,7 +103,7 @@ def test_the_memory_of_a_pair_is_the_same_before_and_after_the_first_measurement
     needed = []
     for facts in (None, replace(FACTS, device="CPU")):
         monkeypatch.setattr(machine, "load_facts", lambda facts=facts: facts)
-        fit = Estimator().from_folders(demo_pair()).fit
+        fit = Estimator().from_folders(demo_pair(), Variant()).fit
         assert fit is not None
         needed.append(fit.needed)
     assert needed[0] == needed[1]

@@ -248,14 +248,14 @@ def test_the_models_window_leads_to_it_from_the_loaded_pair(begin: Start, folder
     models, picker = app.window.dialogs.find(PickerDialog), app.services.picker
     assert models is not None
     picker.add(*map(str, folders), "Mine")
-    app.until(lambda: picker.selected.startswith("folder:"))
+    app.until(lambda: picker.rows.selected.startswith("folder:"))
     models.card.main.click()
-    app.until(lambda: picker.current is not None and picker.state(picker.current) == "loaded")
+    app.until(lambda: picker.rows.current is not None and picker.state(picker.rows.current) == "loaded")
     tune = models.card.tune
     assert tune.isVisible() and tune.isEnabled() and tune.toolTip() == ""
     tune.click()
     assert app.window.dialogs.find(TuneDialog) is not None
-    picker.select("demo")
+    picker.rows.select("demo")
     assert not tune.isVisible()
 
 
@@ -265,8 +265,8 @@ def test_the_models_window_says_why_the_demo_pair_is_not_tuned(begin: Start, tmp
     app.window.dialogs.show_models()
     models = app.window.dialogs.find(PickerDialog)
     assert models is not None
-    app.until(lambda: bool(app.services.picker.rows))
-    app.services.picker.select("demo")
+    app.until(lambda: bool(app.services.picker.rows.matching))
+    app.services.picker.rows.select("demo")
     tune = models.card.tune
     assert tune.isVisible() and not tune.isEnabled()
     assert "part of Slipstream" in tune.toolTip() and "part of Slipstream" in tune.accessibleDescription()

@@ -1,0 +1,201 @@
+"""The facts about a pair in words."""
+
+import re
+
+from app.session.model_list import Candidate, Variant
+from app.session.recommendation import precision_note
+from app.storage.wording import rate_range, size, tokens
+from app.text.language import number, sentences, tr, translated, unbroken
+from app.views.machine.this_mac import machine_title
+from mlx_engine.contract.limits import WINDOWED_CONTEXT
+from mlx_engine.drafters.registry import KINDS
+from mlx_engine.models.fit import Fit
+
+
+def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
+    """Return the names and values of a pair's facts, most important first."""
+    shown, entry, drafter, unknown = one.shown, one.entry, one.shown.drafter, tr("Unknown")
+    facts = {
+        tr("Why this pair"): _advantages(one),
+        **_speeds(one, machine_measured),
+        tr("Published speedups"): _reported(one),
+        tr("Context"): _context(shown) or unknown,
+        tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
+    }
+    if drafter and drafter.license:
+        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(drafter.license))
+    if shown.to_download is not None and shown.folders is None:
+        facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
+    block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
+    kinds = (shown.kind, tr("block size {count}", count=block) if block else "", one.family)
+    facts[tr("Kind")] = ", ".join(filter(None, kinds))
+    if shown.pair is not None:
+        facts[tr("Target")] = shown.pair.target
+        facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
+    if shown.folders is not None:
+        facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
+    return {name: text for name, text in facts.items() if text}
+
+
+def license_name(id: str) -> str:
+    """Return the readable name of a license, such as “Apache 2.0” for "apache-2.0"."""
+    names = {
+        "apache-2.0": "Apache 2.0",
+        "mit": "MIT",
+        "bsd-3-clause": "BSD 3-Clause",
+        "openmdw-1.1": "OpenMDW 1.1",
+        "gemma": "Gemma Terms of Use",
+        "glm-5.3": "GLM-5.3 License",
+        "other": tr("Other"),
+        "unknown": tr("Unknown"),
+    }
+    if llama := re.fullmatch(r"llama-?(\d(?:\.\d)?)", id):
+        return f"Llama {llama[1]} Community"
+    if creative_commons := re.fullmatch(r"cc-([a-z-]+)-(\d\.\d)", id):
+        return f"CC {creative_commons[1].upper()} {creative_commons[2]}"
+    return names.get(id, id)
+
+
+def _context(shown: Variant) -> str:
+    """Return the context length, and how much of it DFlash speeds up if less."""
+    if not shown.context:
+        return ""
+    if shown.config is None or not shown.config.windowed or shown.context <= WINDOWED_CONTEXT:
+        return tokens(shown.context)
+    least = number(WINDOWED_CONTEXT)
+    return tr("{context}. DFlash helps little beyond about {least}.", context=tokens(shown.context), least=least)
+
+
+def _drafter_name(variant: Variant) -> str:
+    """Return a drafter's kind and maker, or its folder if it isn't from the hub."""
+    kind = variant.kind or tr("Drafter")
+    if variant.pair is not None and variant.pair.drafter:
+        return tr("{kind} by {maker}", kind=kind, maker=variant.pair.drafter.split("/")[0])
+    folder = variant.folders[1] if variant.folders else None
+    return f"{kind} · {folder.name}" if folder else kind
+
+
+def drafter_names(one: Candidate) -> dict[int, str]:
+    """Return the names of a row's drafters, with repos where names are the same."""
+    names = {index: _drafter_name(one.variants[index]) for index in one.alternatives}
+    for index in [index for index, name in names.items() if [*names.values()].count(name) > 1]:
+        pair = one.variants[index].pair
+        if pair is not None and pair.drafter:
+            names[index] += " · " + pair.drafter.split("/")[-1]
+    return names
+
+
+def drafter_label(name: str, variant: Variant) -> str:
+    """Return a drafter's name, precision, size, and expected or reported speed."""
+    drafter, parts = variant.drafter, [name]
+    if drafter and drafter.bits:
+        parts.append(tr("{bits}-bit", bits=drafter.bits))
+    if drafter and drafter.size_gb:
+        parts.append(size(round(drafter.size_gb * 1e9)))
+    if speed := variant.speeds.get("dflash"):
+        parts.append(rate_range(speed.low, speed.high))
+    elif ratios := [ratio for reported in (drafter.reported if drafter else ()) for ratio in reported.speedup]:
+        low, high = number(min(ratios), 1), number(max(ratios), 1)
+        parts.append(f"{low}×" if low == high else f"{low}–{high}×")
+    return " · ".join(parts)
+
+
+def _advantages(one: Candidate) -> str:
+    reasons = []
+    if one.shown.pair is not None and one.shown.pair.target == one.recommended:
+        reasons.append(tr("Recommended for this computer."))
+    pays = one.fits and not one.shown.slow  # a pair that is too slow or too large has no such advantages
+    if pays and one.verdict == "comfortable":
+        reasons.append(tr("Leaves memory for long chats and other apps."))
+    elif pays:
+        reasons.append(tr("Fits, with little memory to spare."))
+    if "coding" in one.tags:
+        reasons.append(tr("Trained for code."))
+    if (kind := KINDS.get(one.shown.kind)) and kind.accepts_more:
+        reasons.append(tr("{kind} drafter, with a higher acceptance rate.", kind=kind.name))
+    if pays and len(one.labels) > 1:
+        reasons.append(precision_note(one.shown.bits))
+    if pays and "small" in one.tags and one.shown.size and one.shown.folders is None:
+        reasons.append(tr("Quick to download and light on memory."))
+    notes = {
+        "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
+        "The drafter was fine-tuned for Three.js code.": tr("The drafter was fine-tuned for Three.js code."),
+    }
+    note = one.shown.drafter.note if one.shown.drafter else ""
+    return sentences(*reasons, notes.get(note, note), one.note)
+
+
+def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
+    dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
+    if speed := dflash or plain:
+        facts = {tr("Speed"): sentences(rate_range(speed.low, speed.high), translated(speed.reason))}
+        if dflash and plain:
+            facts[tr("Without DFlash")] = sentences(rate_range(plain.low, plain.high), translated(plain.reason))
+        return facts
+    if one.why_not:
+        return {}
+    if one.shown.needs_gpu:
+        return {tr("Speed"): tr("Too slow without a GPU.")}
+    if not machine_measured:
+        return {tr("Speed"): tr("To see an estimate, choose Help ▸ {page} and measure this computer.", page=machine_title())}
+    return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
+
+
+def _reported(one: Candidate) -> str:
+    texts = []
+    for reported in one.shown.drafter.reported if one.shown.drafter else ():
+        low, high = (number(ratio, 2) for ratio in reported.speedup)
+        if low == high:
+            texts.append(tr("{ratio}× the plain speed on {machine}", ratio=low, machine=reported.machine))
+        else:
+            texts.append(tr("{low} to {high}× the plain speed on {machine}", low=low, high=high, machine=reported.machine))
+    return "; ".join(texts)
+
+
+def download_text(shown: Variant) -> str:
+    if shown.to_download:
+        return tr("Download {size}", size=size(shown.to_download))
+    if shown.to_download is None and shown.size:
+        return tr("Download about {size}", size=size(shown.size))
+    return tr("Download")
+
+
+def memory_names() -> dict[str, str]:
+    """Return the translated names of the lines of a fit."""
+    return {
+        "Weights of both models": tr("Weights of both models"),
+        "Target weights": tr("Target weights"),
+        "Target KV cache": tr("Target KV cache"),
+        "Recurrent state": tr("Recurrent state"),
+        "Drafter weights": tr("Drafter weights"),
+        "Drafter context": tr("Drafter context"),
+        "Workspace": tr("Workspace"),
+    }
+
+
+def memory_text(fit: Fit | None, estimated: bool) -> str:
+    """Return how much memory a pair needs, or only its weights if `estimated`."""
+    if fit is None:
+        return tr("Memory use is unknown until the hub responds.")
+    if not estimated:
+        return unbroken(translated(fit.reason))
+    needed, budget = size(fit.needed), size(fit.budget or 0)
+    if not fit.budget:
+        return tr("The weights need about {needed} of memory.", needed=needed)
+    if fit.needed > fit.budget:
+        return tr("The weights need about {needed}, more than the {budget} available to models.", needed=needed, budget=budget)
+    return tr("The weights need about {needed} of the {budget} available to models.", needed=needed, budget=budget)
+
+
+def memory_facts(fit: Fit, estimated: bool) -> dict[str, str]:
+    names, lines = memory_names(), {}
+    for part in fit.lines:
+        amount = tr("Unknown") if part.bytes is None else size(part.bytes)
+        lines[names[part.what]] = f"{amount}: {part.formula}" if part.formula else amount
+    needed = size(fit.needed)
+    lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
+    if fit.budget is not None:
+        lines[tr("Recent chats")] = tr("Up to {size} more", size=size(fit.snapshots))
+        free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []
+        lines[tr("This computer")] = "; ".join([tr("{size} for models", size=size(fit.budget)), *free])
+    return lines
