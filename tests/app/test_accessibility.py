@@ -24,9 +24,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.session.preferences import Pane
 from app.views.chat.announcer import MAX_LENGTH, Announcer, sentence
 from app.views.models.picker_dialog import PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
+from app.views.tools.tools_pane import ToolsPane
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.contract.events import Failed, PromptsSaved
@@ -65,7 +67,10 @@ def nameless(window: QWidget) -> list[str]:
     found = []
     for widget in controls(window):
         interface = QAccessible.queryAccessibleInterface(widget)
-        if interface is None or not interface.text(QAccessible.Text.Name).strip():
+        name = "" if interface is None else interface.text(QAccessible.Text.Name)
+        if isinstance(widget, QComboBox):
+            name = widget.accessibleName()  # Qt says the chosen text in its place
+        if not name.strip():
             found.append(f"{type(widget).__name__} {widget.objectName()} in {type(widget.parentWidget()).__name__}")
     return found
 
@@ -126,6 +131,15 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     app.until(lambda: bool(window.services.picker.rows.matching))
     window.services.picker.put_connection(SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000")))
     window.dialogs.find(PickerDialog).connection.edit.click()
+    window.dialogs.find(PickerDialog).custom.trigger()
+    settings = window.dialogs.find(SettingsDialog)
+    for pane in get_args(Pane):
+        settings.show_pane(pane)  # builds the rest of some
+    settings.show_pane("tools")
+    tools = settings.findChild(ToolsPane)
+    app.until(lambda: bool(tools.cards))
+    tools.add.click()
+    tools.import_from('{"mcpServers": {"notes": {"command": "notes"}, "web": {"url": "https://web.example/mcp"}}}', "Clipboard")
     app.reply.buttons.details.click()
     reply = app.conductor.chat.turns[-1].reply
     reply.calls = tuple(CallRecord(replace(PRODUCT, id=state), state=state, result="7") for state in get_args(CallState))
@@ -150,6 +164,9 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
         "TuneDialog",
         "PickerDialog",
         "ConnectionForm",
+        "CustomPairDialog",
+        "ServerForm",
+        "ImportDialog",
     } <= set(found)
     return found
 
