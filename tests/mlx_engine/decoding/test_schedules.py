@@ -1,7 +1,6 @@
 """The text equals plain decoding's for every sequence of widths, proposers and plain steps."""
 
 import dataclasses
-from itertools import cycle
 
 import mlx.core as mx
 import pytest

@@ -74,8 +74,8 @@ def together(engine: Engine, requests: Sequence[GenerationRequest]) -> list[Comp
     return [one.whole for one in running]
 
 
-SAMPLED = ("rotating", "recurrent", "mtp", "assistant")
-OTHERS = (pytest.param(kind, marks=pytest.mark.long) for kind in ("growing", "dspark", "eagle3"))
+SAMPLED = ("growing", "rotating", "recurrent", "assistant")
+OTHERS = (pytest.param(kind, marks=pytest.mark.long) for kind in ("dspark", "eagle3", "mtp"))
 
 
 @pytest.fixture(scope="module", params=[*SAMPLED, *OTHERS])

@@ -31,8 +31,8 @@ class Rows:
 
 
 # What depends little on the kind of caches and contexts is tested with some of them
-in_few = on("kept", "windows", "rotating", "recurrent", "dspark", "assistant")
-in_two = on("kept", "windows", "recurrent")
+in_few = on("kept", "growing", "windows", "rotating", "recurrent", "assistant")
+in_two = on("kept", "growing", "recurrent")
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))

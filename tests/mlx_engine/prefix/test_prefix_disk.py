@@ -30,8 +30,8 @@ from tests.mlx_engine.prefix.prefix_process import QUOTA
 from tests.mlx_engine.prefix.saved_parts import damage
 
 # What depends little on the kind of caches and contexts is tested with some of them
-in_few = on("engine", "rotating", "recurrent", "dspark", "assistant")
-in_two = on("engine", "windows", "recurrent")
+in_few = on("engine", "growing", "rotating", "recurrent", "dspark", "assistant")
+in_two = on("engine", "growing", "recurrent")
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
