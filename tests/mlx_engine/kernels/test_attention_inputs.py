@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.kernels import attention_inputs
+from tests.examples import sampled
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.kernels.exact import ROUNDING, float64
 
@@ -51,6 +52,7 @@ def follows(found, want, roundings):
         assert (abs(float64(got) - right) <= error).all(), name
 
 
+@sampled(6)
 @given(
     dtype=st.sampled_from(DTYPES),
     rows=st.integers(1, 20),

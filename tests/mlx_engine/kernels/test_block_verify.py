@@ -10,6 +10,7 @@ from metal import kernel_source
 from mlx_engine.decoding import noise
 from mlx_engine.kernels import block_verify
 from mlx_engine.kernels.block_verify import Draw
+from tests.examples import sampled
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.kernels.exact import float64
 
@@ -74,6 +75,7 @@ def drawn_logits(dtype, rows, vocabulary, kind, seed):
     return logits
 
 
+@sampled(6)
 @given(
     dtype=st.sampled_from(DTYPES),
     rows=st.integers(1, 32),
@@ -91,6 +93,7 @@ def test_greedy_choices_are_the_largest_logits_and_ties_go_to_the_lowest_id(dtyp
     agree(block_verify.metal(logits, drafts, build=metal_kernel), choices, kept)
 
 
+@sampled(6)
 @given(
     dtype=st.sampled_from(DTYPES),
     rows=st.integers(1, 16),

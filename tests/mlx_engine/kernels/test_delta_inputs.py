@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.kernels import delta_inputs
 from mlx_engine.kernels.delta_inputs import Heads
+from tests.examples import sampled
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.kernels.exact import assert_close, float64
 
@@ -56,6 +57,7 @@ def exact(projected, held, taps, log_rate, bias, heads):
     return [queries, keys, values, (decay[None], wrong[None]), (beta[None], 2.0**-21 * beta[None]), (convolved[None], 0.0)]
 
 
+@sampled(6)
 @given(
     dtype=st.sampled_from(DTYPES),
     rows=st.integers(1, 20),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.kernels import kv_injection
+from tests.examples import sampled
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.kernels.exact import ROUNDING, float64
 
@@ -46,6 +47,7 @@ def follows(found, want, size, roundings):
     assert (abs(found[0] - want[0]) <= error).all()
 
 
+@sampled(6)
 @given(
     dtype=st.sampled_from(DTYPES),
     rows=st.integers(1, 20),

@@ -100,8 +100,8 @@ def assert_texts_are_equal(engine, temperature, length, widths):
 @pytest.mark.parametrize(
     ("family", "form", "temperature", "length", "widths"),
     [
-        ("qwen3", "4 bits", 0.8, 20, (16,)),
-        ("qwen3_5", "bfloat16", 0.0, 12, (8,)),
+        ("qwen3", "4 bits", 0.8, 10, (16,)),
+        ("qwen3_5", "bfloat16", 0.0, 8, (8,)),
         *(
             pytest.param(family, form, temperature, 256, (2, 5, 8, 16), marks=pytest.mark.long)
             for family in PROVEN
@@ -119,11 +119,11 @@ def test_the_mode_lasts_for_one_reply(half, tmp_path, monkeypatch):
     engine = engine_of("gpt_oss", None, tmp_path, monkeypatch)
     layers = [getattr(layer, "layer", layer) for layer in engine.pair.target._layers]
     before = [id(part) for layer in layers for part in layer.modules()]
-    usual = reply(engine, tokens(PROMPT, max_tokens=8, width=4))
+    usual = reply(engine, tokens(PROMPT, max_tokens=5, width=4))
     Informed(engine.pair.drafter, (*PROMPT, *usual.tokens), 1)
-    assert reply(engine, tokens(PROMPT, max_tokens=8, width=4, exact=True)).stats.exact
+    assert reply(engine, tokens(PROMPT, max_tokens=5, width=4, exact=True)).stats.exact
     assert [id(part) for layer in layers for part in layer.modules()] == before
-    again = reply(engine, tokens(PROMPT, max_tokens=8, width=4))
+    again = reply(engine, tokens(PROMPT, max_tokens=5, width=4))
     assert (again.tokens, again.stats.exact) == (usual.tokens, False)
 
 
