@@ -98,7 +98,7 @@ def test_a_quantized_drafter_stays_quantized():
 def test_text_is_the_same_with_and_without_an_adapter(pair, temperature):
     engine = Engine()
     assert not loaded(engine, *pair).tuned
-    request = tokens(PROMPT, temperature, max_tokens=24, seed=4, ignore_eos=True, width=8)
+    request = tokens(PROMPT, temperature, max_tokens=12, seed=4, ignore_eos=True, width=8)
     before = reply(engine, request)
     save(*pair)
     info = loaded(engine, *pair)
@@ -152,6 +152,7 @@ def without_record(file: Path) -> None:
 DAMAGES = [cut_short, empty, not_finite, misshapen, flat, half_missing, for_an_unknown_matrix, without_record]
 
 
+@pytest.mark.parametrize("pair", ["e2e_qwen3", pytest.param("e2e_qwen3_5", marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_adapter_is_ignored_with_a_reason(pair, damage):
     damage(save(*pair))

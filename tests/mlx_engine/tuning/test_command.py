@@ -41,7 +41,7 @@ def options(tmp_path, monkeypatch) -> list[str]:
 
 def test_a_drafter_is_tuned_used_and_restored(options, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(tuner, "is_better", lambda *_: True)
-    assert main([*options, "--max-tokens", "16", "--epochs", "1", "--json"]) == 0
+    assert main([*options, "--max-tokens", "8", "--epochs", "1", "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     drafter = tmp_path / "pair" / "drafter"
     assert found["kept"] and list(drafter.glob("tuned-*")) == [Path(found["file"])]
@@ -93,7 +93,7 @@ def test_a_new_drafter_is_trained_and_again_from_where_it_is(options, tmp_path, 
         str(new),
         *options[5:7],
         "--max-tokens",
-        "16",
+        "8",
         "--layers",
         "1",
         "--mlp",

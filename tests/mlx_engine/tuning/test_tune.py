@@ -175,9 +175,8 @@ def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
 @pytest.mark.parametrize(
     "stop_after",
     [
-        REPLIES // 2,
         REPLIES + STEPS // 2,
-        *(pytest.param(each, marks=pytest.mark.long) for each in (1, REPLIES + STEPS, REPLIES + STEPS + 2)),
+        *(pytest.param(each, marks=pytest.mark.long) for each in (1, REPLIES // 2, REPLIES + STEPS, REPLIES + STEPS + 2)),
     ],
 )
 def test_a_canceled_run_continues_and_ends_the_same(engine, folders, cache, monkeypatch, stop_after):
