@@ -1,7 +1,7 @@
 """An engine that answers from a script, behind the same interface and on the real thread."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from mlx_engine.contract.events import (
     Finished,
     LoadProgress,
     PairInfo,
+    PrefillProgress,
     Proposer,
     Round,
     Stats,
@@ -25,14 +26,16 @@ from mlx_engine.contract.events import (
     TokenCount,
     TuningProgress,
 )
+from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
-from mlx_engine.contract.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Message, Mode
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
 
-# What a script is made of: an event to send, an exception to raise, or a gate to wait at until it is opened or the reply cancelled.
-Script = Sequence[Event | Exception | threading.Event]
+# What a script is made of: an event to send, an exception to raise, a function to call, or a gate to wait at until it is opened or
+# the reply cancelled.
+Script = Iterable[Event | Exception | threading.Event | Callable[[], object]]
 
 
 def commit(text: str, tokens: int = 1, channel: str = "answer") -> Commit:
@@ -99,7 +102,10 @@ ROOFLINE = Roofline(
 
 
 class ScriptedEngine(EngineDouble):
-    """`replies` are played one after the other; when they run out, "Fine." is the answer."""
+    """`replies` are played one after the other; when they run out, "Fine." is the answer.
+
+    In a rolling window, the oldest messages are left out as by the engine, and words are tokens.
+    """
 
     def __init__(self, replies: Sequence[Script] = (), pair: PairInfo = PAIR, load_error: Exception | None = None) -> None:
         self.replies = list(replies)
@@ -117,6 +123,7 @@ class ScriptedEngine(EngineDouble):
         self.threads: set[int] = set()
         self.unloaded = False
         self.counts_words = False
+        self.tokens_per_tool = 0
         self.counted: list[CountTokens] = []
         self.closed_early = 0
         self.loaded: list[tuple[Path, Path | None]] = []
@@ -135,6 +142,8 @@ class ScriptedEngine(EngineDouble):
         self.threads.add(threading.get_ident())
         self.requests.append(request)
         script = self.replies.pop(0) if self.replies else [commit("Fine."), done(request.mode)]
+        if left_out := len(request.messages) - len(self._sent(request)):
+            yield PrefillProgress(1, 1, 0, left_out)
         for step in script:
             if cancel.is_set():
                 break
@@ -143,6 +152,8 @@ class ScriptedEngine(EngineDouble):
                     pass
             elif isinstance(step, Exception):
                 raise step
+            elif callable(step):
+                step()
             else:
                 yield step
                 if isinstance(step, Finished):
@@ -223,12 +234,22 @@ class ScriptedEngine(EngineDouble):
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)
-        words = sum(len(message.content.split()) for message in request.messages)
-        return TokenCount(words if self.counts_words else 7, self.pair.context_limit)
+        tokens = words(self._sent(request)) if self.counts_words else 7
+        return TokenCount(tokens + self.tokens_per_tool * len(request.tools), self.pair.context_limit)
+
+    def _sent(self, request: GenerationRequest | CountTokens) -> Sequence[Message]:
+        """The messages that the model sees."""
+        if request.rolling is None:
+            return request.messages
+        return rolling_window(request.messages, request.rolling, self.pair.context_limit, request.max_tokens, words)
 
     def unload(self) -> None:
         self.threads.add(threading.get_ident())
         self.unloaded = True
+
+
+def words(messages: Sequence[Message]) -> int:
+    return sum(len(message.content.split()) for message in messages)
 
 
 def a_round(tested: int = 6, accepted: int = 5) -> Round:

@@ -1,46 +1,24 @@
 """A chat that has filled the context goes on in a rolling window, or in a new chat with a summary."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from app.views.transcript.message_views import DividerView
-from mlx_engine.contract.events import Event, PrefillProgress, TokenCount
-from mlx_engine.contract.limits import rolling_window
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
+from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import Running
-from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done
+from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, words
 from tests.app.test_chats_window import texts
 
 Start = Callable[..., Running]
-LIMIT = 100
 
 
-class RollingEngine(ScriptedEngine):
-    """Counts words, and leaves out messages as the engine does."""
-
-    def __init__(self, *replies: Script) -> None:
-        super().__init__(replies, pair=replace(PAIR, context_limit=LIMIT))
-        self.counts_words = True
-
-    def sent(self, request: GenerationRequest | CountTokens) -> tuple[Message, ...]:
-        if request.rolling is None:
-            return request.messages
-        return rolling_window(request.messages, request.rolling, LIMIT, request.max_tokens, words)
-
-    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
-        sent = self.sent(request)
-        assert words(sent) < LIMIT
-        yield PrefillProgress(1, 1, 0, len(request.messages) - len(sent))
-        yield from super().generate(request, cancel)
-
-    def count_tokens(self, request: CountTokens) -> TokenCount:
-        return super().count_tokens(replace(request, messages=self.sent(request)))
-
-
-def words(messages: tuple[Message, ...]) -> int:
-    return sum(len(message.content.split()) for message in messages)
+def small_engine(*replies: Script) -> ScriptedEngine:
+    """An engine with a context of 100 words."""
+    engine = ScriptedEngine(replies, pair=replace(PAIR, context_limit=100))
+    engine.counts_words = True
+    return engine
 
 
 def fill(app: Running) -> None:
@@ -56,7 +34,7 @@ LONG = [answer("word " * size + "end") for size in (29, 29, 35)]
 
 def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(RollingEngine(*LONG, answer("Four.")), data=tmp_path / "data")
+    app = start(small_engine(*LONG, answer("Four.")), data=tmp_path / "data")
     fill(app)
     assert app.window.foot.full.label.text() == (
         "The model's context is full. Continue here, start a new chat, or edit an earlier message."
@@ -65,6 +43,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     app.until(lambda: not app.window.foot.full.isVisible())
     app.ask("Question 3")
     request = app.engine.requests[-1]
+    assert words(request.messages) > 100
     assert [message.content for message in request.messages][::2] == ["Be brief.", *(LONG_ANSWERS)]
     assert request.rolling == 0 and app.conductor.chat.turns[3].reply.left_out == 4
     assert [prompt for prompt, _ in texts(app)] == [f"Question {number}" for number in range(4)], "the chat stays complete"
@@ -74,7 +53,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     assert divider.label.text() == "The model no longer sees messages above this line."
     chat = app.conductor.chat.id
     app.quit()
-    again = start(RollingEngine(answer("Five.")), data=tmp_path / "data")
+    again = start(small_engine(answer("Five.")), data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert [item.kind for item in again.window.transcript.column.items] == kinds
     assert again.window.menus["rolling"].isChecked()
@@ -87,7 +66,7 @@ LONG_ANSWERS = ["word " * 29 + "end", "word " * 29 + "end", "word " * 35 + "end"
 
 def test_a_reply_that_filled_the_context_is_continued_in_the_window(start: Start) -> None:
     cut_off = [commit("word " * 70, 70), done(reason="length", tokens=70)]
-    app = start(RollingEngine(answer("word " * 28), cut_off, [commit("end."), done(tokens=1)]))
+    app = start(small_engine(answer("word " * 28), cut_off, [commit("end."), done(tokens=1)]))
     app.ask("One")
     app.ask("Two")
     app.until(app.window.foot.full.isVisible)
@@ -98,7 +77,7 @@ def test_a_reply_that_filled_the_context_is_continued_in_the_window(start: Start
 
 
 def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
-    app = start(RollingEngine(*LONG, answer("We counted words.")))
+    app = start(small_engine(*LONG, answer("We counted words.")))
     app.conductor.use(LoadPair(Path("target")))
     app.until(lambda: not app.conductor.loader.running)
     app.services.preferences.chat_titles = False
@@ -114,7 +93,7 @@ def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
 
 def test_a_summary_can_be_canceled(start: Start) -> None:
     gate = threading.Event()
-    app = start(RollingEngine(*LONG, [commit("We"), gate, done()], answer("Again.")))
+    app = start(small_engine(*LONG, [commit("We"), gate, done()], answer("Again.")))
     app.conductor.use(LoadPair(Path("target")))
     app.until(lambda: not app.conductor.loader.running)
     app.services.preferences.chat_titles = False
@@ -129,6 +108,6 @@ def test_a_summary_can_be_canceled(start: Start) -> None:
 
 
 def test_the_demo_pair_offers_no_summary(start: Start) -> None:
-    app = start(RollingEngine(*LONG))
+    app = start(small_engine(*LONG))
     fill(app)
     assert app.window.foot.full.roll.isVisible() and not app.window.foot.full.summarize.isVisible()

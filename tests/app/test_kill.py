@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
@@ -13,14 +13,14 @@ import pytest
 
 from app.storage.database import FILE, open_store
 from app.storage.store import Store
-from tests.app.conftest import Running, reply_views
-from tests.app.scripted_engine import ScriptedEngine
+from tests.app.conftest import Running, Session, reply_views
+from tests.app.scripted_engine import ScriptedEngine, commit, done
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120
 
-# The app without its window. It logs, in a file that outlives it, how much of the reply there is at each second, how much was
-# handed to the store, and how much is on the disk. The seconds are the process's own, so that a slow machine doesn't matter.
+# The app without its window. It logs how much of the reply there is at each second, how much was handed to the store, and how much
+# is on the disk. The seconds are the process's own, so that a slow machine doesn't matter.
 CHILD = """
 import os, sys, time
 from pathlib import Path
@@ -34,16 +34,14 @@ from app.storage.store_thread import StoreThread
 from tests.app.scripted_engine import ScriptedEngine, commit
 
 folder = Path(sys.argv[1])
-notes = os.open(folder / "notes", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 
 def note(what, length):
-    os.write(notes, f"{what} {length}\\n".encode())
+    os.write(sys.stdout.fileno(), f"{what} {length}\\n".encode())
 
-class Engine(ScriptedEngine):
-    def generate(self, request, cancel):
-        for number in range(100_000):
-            time.sleep(0.02)
-            yield commit(f"w{number} ")
+def slow_reply():
+    for number in range(100_000):
+        time.sleep(0.02)
+        yield commit(f"w{number} ")
 
 write = Store.save
 
@@ -54,7 +52,8 @@ def save(store, snapshot, **options):
 
 Store.save = save
 app = QCoreApplication([])
-conductor = Conductor(EngineAdapter(EngineHost(Engine)), None, StoreThread(lambda: open_store(folder)))
+host = EngineHost(lambda: ScriptedEngine([slow_reply()]))
+conductor = Conductor(EngineAdapter(host), None, StoreThread(lambda: open_store(folder)))
 hand_over = conductor.library.save
 
 def hand(chat, nodes, then=None):
@@ -86,25 +85,26 @@ def killed(tmp_path: Path) -> tuple[Path, list[tuple[str, int]]]:
         [sys.executable, "-c", CHILD, str(tmp_path)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    file, end = tmp_path / "notes", time.monotonic() + PATIENCE_S
-
-    def notes() -> list[tuple[str, int]]:
-        lines = file.read_text().split("\n")[:-1] if file.exists() else []
-        return [(what, int(length)) for what, length in map(str.split, lines)]
+    notes: list[tuple[str, int]] = []
 
     def all_seen() -> bool:
-        found = notes()
-        return all(len({length for noted, length in found if noted == what and length}) > 2 for what in ("second", "kept"))
+        return all(len({length for noted, length in notes if noted == what and length}) > 2 for what in ("second", "kept"))
 
-    try:
-        while not all_seen():
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.05)
-    finally:
-        process.kill()  # -9
-        process.wait()
-    return tmp_path, notes()
+    too_late = threading.Timer(PATIENCE_S, process.kill)
+    too_late.start()
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:  # after the kill, what the pipe still holds
+            what, length = line.split()
+            notes.append((what, int(length)))
+            if all_seen():
+                process.kill()  # -9
+    too_late.cancel()
+    assert all_seen(), "the process ended early, or is too slow"
+    return tmp_path, notes
 
 
 def test_kill_9_during_a_reply_loses_at_most_a_second(
@@ -137,18 +137,15 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
     assert [request.messages[-1].content for request in app.engine.requests] == ["Tell me everything"] * 2
 
 
-def test_the_question_is_saved_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:
-    class Looking(ScriptedEngine):
-        found: tuple[str, ...] = ()
+def test_the_question_is_saved_before_the_engine_gets_it(begin: Callable[..., Session], tmp_path: Path) -> None:
+    found: list[str] = []
 
-        def generate(self, request, cancel):  # type: ignore[no-untyped-def]
-            with closing(Store(tmp_path / "data" / FILE)) as other:
-                chats = [other.load(entry.id) for entry in other.chats()]
-                self.found = tuple(turn.prompt for chat in chats if chat for turn in chat.turns)
-            yield from super().generate(request, cancel)
+    def look() -> None:
+        with closing(Store(tmp_path / "data" / FILE)) as other:
+            chats = [other.load(entry.id) for entry in other.chats()]
+            found.extend(turn.prompt for chat in chats if chat for turn in chat.turns)
 
     (tmp_path / "data").mkdir()
-    engine = Looking()
-    app = start(engine, data=tmp_path / "data")
+    app = begin(ScriptedEngine([[look, commit("Yes."), done()]]), data=tmp_path / "data")
     app.ask("Is it kept?")
-    assert engine.found == ("Is it kept?",)
+    assert found == ["Is it kept?"]

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -56,9 +55,8 @@ def post(server: LocalServer, name: str = "agent", **body: Any) -> httpx2.Respon
 
 def words(until: threading.Event) -> Iterator[Event]:
     """The script of a reply that grows until an event is set."""
-    while not until.is_set():
+    while not until.wait(0.002):
         yield commit("word ")
-        time.sleep(0.002)
     yield done()
 
 

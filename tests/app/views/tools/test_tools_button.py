@@ -12,8 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.settings import ChatSettings, Preset
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
@@ -26,22 +24,18 @@ GITHUB = ServerConfig("git&hub", url="https://api.example/mcp")
 HOSTILE = "<img src=x>\u202e\x1b[2J"
 
 
-class CallingEngine(ScriptedEngine):
-    """A scripted engine whose pair can call tools. Each tool takes 40 tokens."""
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self.pair = replace(PAIR, can_call_tools=True)
-
-    def count_tokens(self, request: CountTokens) -> TokenCount:
-        return TokenCount(super().count_tokens(request).tokens + 40 * len(request.tools), self.pair.context_limit)
+def calling_engine() -> ScriptedEngine:
+    """An engine whose pair can call tools, each of which takes 40 tokens."""
+    engine = ScriptedEngine(pair=replace(PAIR, can_call_tools=True))
+    engine.tokens_per_tool = 40
+    return engine
 
 
 @pytest.fixture
 def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
     tools = tuple(Tool("git&hub", name, description=HOSTILE) for name in ("search", "push", HOSTILE))
     servers.answers["git&hub"] = ServerStatus("", "ready", tools=tools)
-    running = start(CallingEngine(), data=tmp_path)
+    running = start(calling_engine(), data=tmp_path)
     running.conductor.tools.put(GITHUB)
     return running
 
@@ -169,7 +163,7 @@ def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, serv
 
 
 def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
-    app = start(CallingEngine(), data=tmp_path)
+    app = start(calling_engine(), data=tmp_path)
     conductor, button = app.conductor, app.window.foot.tools
     app.window.transcript.welcome.calculation.click()
     app.until(lambda: bool(app.engine.requests) and not conductor.busy)
@@ -186,7 +180,7 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
     app.ask("And 7 × 8?")
     assert len(app.engine.requests[-1].tools) == 1 and app.conductor.tools.connecting(conductor.chat.settings) is False
     app.quit()
-    again = start(CallingEngine(), data=tmp_path)
+    again = start(calling_engine(), data=tmp_path)
     again.until(lambda: again.conductor.chat.id == asked)
     again.ask("And 8 × 9?")
     assert len(again.engine.requests[-1].tools) == 1, "its chat keeps it"
@@ -236,11 +230,11 @@ def test_a_server_that_an_example_turned_on_and_that_failed_is_named(app: Runnin
 def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
     start: Start, servers: type[FakeServers], tmp_path: Path
 ) -> None:
-    app = start(CallingEngine())
+    app = start(calling_engine())
     app.window.transcript.welcome.calculation.click()
     app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
     app.quit()
-    again = start(CallingEngine())
+    again = start(calling_engine())
     assert again.conductor.chat.empty and again.conductor.chat.settings.tool_servers == ()
 
 
@@ -325,13 +319,13 @@ def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers:
 
 
 def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Start, servers: type[FakeServers], tmp_path: Path) -> None:
-    app = begin(CallingEngine(), data=tmp_path)
+    app = begin(calling_engine(), data=tmp_path)
     app.conductor.tools.put(GITHUB)
     chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
     app.conductor.set_settings(chosen)
     app.until(lambda: "push" not in app.conductor.offered_tools)
     app.quit()
-    again = begin(CallingEngine(), data=tmp_path)
+    again = begin(calling_engine(), data=tmp_path)
     assert again.conductor.chat.settings == chosen and again.conductor.chat.empty
 
 
@@ -345,5 +339,5 @@ def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeSe
 
 def test_the_button_says_that_the_list_of_servers_is_damaged(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text("{ not JSON")
-    app = start(CallingEngine(), data=tmp_path)
+    app = start(calling_engine(), data=tmp_path)
     assert "valid JSON" in app.window.foot.tools.toolTip() and "valid JSON" in app.window.foot.tools.accessibleDescription()
