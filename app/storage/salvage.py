@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,8 @@ from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Unreadable ranges are halved until only bad rows are left out. This many reads suffice for a hundred damaged pages,
-# and take seconds if a whole table is gone.
-MAX_READS = 20_000
-MAX_ROWS = 1 << 20  # if the last row's number can't be read
+MAX_FAILED = 20_000  # rows that can't be read; a table with more is gone
+MAX_ROWS = 1 << 20  # if the last row's number can't be read or is wrong
 
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
@@ -193,35 +191,36 @@ class _Reader:
             self.damaged = self.damaged or table != "comparison"  # the first version has none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
-        ranges, reads = [(min(0, self._row_number("min", table, 0)), self._row_number("max", table, MAX_ROWS))], 0
-        while ranges and reads < MAX_READS:
-            first, last = ranges.pop()
-            reads += 1
+        query = f"SELECT {select} FROM {table} NOT INDEXED WHERE rowid = ?"
+        failed = 0
+        for number in self._numbers(table):
             try:
-                found = self._database.execute(
-                    f"SELECT {select} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid", (first, last)
-                ).fetchall()
+                row = self._database.execute(query, (number,)).fetchone()
             except sqlite3.DatabaseError:
-                if not self.damaged:
-                    log.exception("A table is damaged: %s", table)
+                failed += 1
+                row = None
+            if row is None:
                 self.damaged = True
-                if first < last:
-                    middle = (first + last) // 2
-                    ranges += [(middle + 1, last), (first, middle)]  # the first half comes next
+                if failed == MAX_FAILED:
+                    return
                 continue
-            for row in found:
-                values = dict(zip(columns, row, strict=True))
-                for column in _TEXTS & values.keys():
-                    if not isinstance(value := values[column], str):
-                        self.damaged = True
-                        values[column] = _decode(value) if isinstance(value, bytes) else ""
-                if any(values[column] for column in _TEXTS & values.keys()):  # the rest of a damaged page may be empty rows
-                    yield tuple(values.values())
+            values = dict(zip(columns, row, strict=True))
+            for column in _TEXTS & values.keys():
+                if not isinstance(value := values[column], str):
+                    self.damaged = True
+                    values[column] = _decode(value) if isinstance(value, bytes) else ""
+            if any(values[column] for column in _TEXTS & values.keys()):  # the rest of a damaged page may be empty rows
+                yield tuple(values.values())
 
-    def _row_number(self, which: str, table: str, unknown: int) -> int:
-        """Return the "min" or "max" row number, or `unknown` if it can't be read."""
+    def _numbers(self, table: str) -> list[int]:
+        """Return the numbers of all rows or, if they can't be read, all possible ones."""
+        found, last = [], MAX_ROWS
         try:
-            return int(self._database.execute(f"SELECT {which}(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
+            for (number,) in self._database.execute(f"SELECT rowid FROM {table} NOT INDEXED"):
+                found.append(number)
         except sqlite3.DatabaseError:
-            self.damaged = True
-            return unknown
+            log.exception("A table is damaged: %s", table)
+            with suppress(sqlite3.DatabaseError):
+                last = self._database.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0
+            return sorted({*found, *range(min(last, MAX_ROWS) + 1)})
+        return list(dict.fromkeys(found))

@@ -16,6 +16,7 @@ from app.storage import chat_import, wording
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, _why_unusable, open_store
+from app.storage.salvage import read_database
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder, Snapshot, Store
 from app.storage.store_thread import StoreThread
@@ -278,6 +279,22 @@ def test_a_name_that_is_not_utf_8_sets_the_file_aside(sound: tuple[Path, Texts],
     opened.store.close()
     assert opened.saves and "damaged" in opened.notice
     assert len([*tmp_path.glob("chats set aside*.db")]) == 1
+
+
+def test_a_wrong_row_number_hides_only_its_own_row(sound: tuple[Path, Texts], tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    shutil.copyfile(sound[0], file)
+    with closing(sqlite3.connect(file)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'chat'").fetchone()
+    page = bytearray(file.read_bytes())
+    second = (root - 1) * 4096 + int.from_bytes(page[(root - 1) * 4096 + 10 :][:2], "big")  # of the cells on the table's only page
+    number = second + (2 if page[second] & 0x80 else 1)  # after the length of the row
+    assert page[(root - 1) * 4096] == 13 and page[number] == 2
+    page[number] = 127
+    file.write_bytes(page)
+    found = read_database(file)
+    assert {"Chat 0", "Chat 2", "Chat 3", "Chat 4"} <= {one.chat.title for one in found.chats}
+    assert len(found.chats) >= 5 and "damaged" in found.remark
 
 
 @pytest.mark.parametrize("action", ["SELECT RAISE(ABORT, 'no')", "DELETE FROM message"])
