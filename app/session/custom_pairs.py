@@ -21,15 +21,22 @@ def is_folder(name: str) -> bool:
     return name.startswith(("/", "~", "."))
 
 
-def pair_problems(target: str, drafter: str) -> list[str]:
-    """Check two repos or folders. Return why they can't be used, or chat, or ""."""
+def check_pair(target: str, drafter: str) -> str:
+    """Return why two repos or folders can't chat, or an empty string.
+
+    Raises:
+        UserError: they can't be used.
+    """
     if is_folder(target):
         folder = Path(target).expanduser()
         check_loadable(folder, Path(drafter).expanduser() if drafter else None)
-        found = Variant(chat_problem=folder_template_problem(folder, read_config(folder)))
+        problem = folder_template_problem(folder, read_config(folder))
     else:
         found = check_hub(Variant(pair=Pair(target, drafter or None)))
-    return [translated(problem) if problem else "" for problem in (found.problem, found.chat_problem)]
+        if found.problem:
+            raise UserError.of(found.problem)
+        problem = found.chat_problem
+    return translated(problem) if problem else ""
 
 
 def drafter_for(target: str) -> str:

@@ -1,6 +1,5 @@
 """The state of the Models window, without widgets."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.conductor import Conductor
-from app.session.custom_pairs import add_pair, drafter_for, pair_problems
+from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Connections
 from app.session.model_list import Candidate, Variant
@@ -40,13 +39,13 @@ class Picker(QObject):
     def __init__(self, conductor: Conductor, parent: QObject | None = None, folder: Path | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._loader = conductor, conductor.loader
-        self._background = Background(self)
-        self._background.failed.connect(self.message)
+        self.background = Background(self)
+        self.background.failed.connect(self.message)
         self.downloads = Downloads(self)
         self.downloads.changed.connect(self.changed)
         self.downloads.finished.connect(self._download_finished)
         self.downloads.removed.connect(self.refresh)
-        self.storage = Storage(self._background, self.downloads, self)
+        self.storage = Storage(self.background, self.downloads, self)
         self.storage.message.connect(self.message)
         self.storage.changed.connect(self.changed)
         self.storage.files_changed.connect(self.refresh)
@@ -73,21 +72,21 @@ class Picker(QObject):
 
     def start(self) -> None:
         """Continue the downloads of an earlier run."""
-        self._background.run(QueueFile().read, self.downloads.load)
+        self.background.run(QueueFile().read, self.downloads.load)
         self.storage.start()
 
     def close(self) -> None:
         """Stop downloads, keeping partial files, and purge deleted pairs."""
         self.connections.close()
         self.storage.close()
-        self._background.close()
+        self.background.close()
         self.downloads.close()
 
     # The list
 
     def prepare_forms(self) -> None:
         """Find the keychain before a form needs it. The first call imports much."""
-        self._background.run(is_available, lambda _: None)
+        self.background.run(is_available, lambda _: None)
 
     @Slot()
     def refresh(self) -> None:
@@ -97,7 +96,7 @@ class Picker(QObject):
             self._survey_again = True
         else:
             self._surveying = True
-            self._background.run(survey, self._survey_done, lambda reason: self._survey_done(None, reason))
+            self.background.run(survey, self._survey_done, lambda reason: self._survey_done(None, reason))
         self.read_disk()
         self.changed.emit()
 
@@ -105,7 +104,7 @@ class Picker(QObject):
     def read_disk(self) -> None:
         """Reread free space and the download queue, which other programs can change."""
         self.storage.read_folder()
-        self._background.run(QueueFile().read, self.downloads.follow)
+        self.background.run(QueueFile().read, self.downloads.follow)
 
     def _survey_done(self, found: Survey | None, problem: str = "") -> None:
         if problem:
@@ -173,7 +172,7 @@ class Picker(QObject):
                 return replace(shown, problem=error.text)
 
         self.checking.add(pair)
-        self._background.run(work, partial(self._checked, pair))
+        self.background.run(work, partial(self._checked, pair))
         self.changed.emit()
 
     def _checked(self, pair: Pair, answer: Variant) -> None:
@@ -263,7 +262,7 @@ class Picker(QObject):
     def remove(self) -> None:
         """Remove a custom pair from the list and keep its files."""
         if (one := self.rows.current) is not None and (pair := one.custom) is not None:
-            self._background.run(lambda: remove_custom_pair(pair), lambda _: self.refresh())
+            self.background.run(lambda: remove_custom_pair(pair), lambda _: self.refresh())
 
     def move(self, folder: Path) -> None:
         if self._loader.running:
@@ -299,14 +298,6 @@ class Picker(QObject):
 
     # Custom pairs
 
-    def check(self, target: str, drafter: str, then: Callable[[str, str], object]) -> None:
-        """Check two repos or folders, and pass the problems, or "", to `then`."""
-        self._background.run(lambda: pair_problems(target, drafter), lambda found: then(*found), lambda reason: then(reason, ""))
-
-    def find_drafter(self, target: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
-        """Find a drafter for a target on disk and, if the target is a repo, on the hub."""
-        self._background.run(lambda: drafter_for(target), then, failed)
-
     def add(self, target: str, drafter: str, name: str = "") -> None:
         """Add a pair of two repos or two folders to the list, and select the pair."""
 
@@ -314,7 +305,7 @@ class Picker(QObject):
             self.rows.add(added)
             self.refresh()
 
-        self._background.run(lambda: add_pair(target, drafter, name), then)
+        self.background.run(lambda: add_pair(target, drafter, name), then)
 
     # Events
 
@@ -341,7 +332,7 @@ class Picker(QObject):
         if loaded is None:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
-        self._background.run(lambda: record_speeds(speed_key(*folders), (stats,)))
+        self.background.run(lambda: record_speeds(speed_key(*folders), (stats,)))
 
 
 def _loads(pair: LoadPair | None, one: Candidate) -> bool:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.session.conductor import Conductor
-from app.session.custom_pairs import is_folder
+from app.session.custom_pairs import check_pair, drafter_for, is_folder
 from app.session.model_list import Filter
 from app.session.model_storage import Storage, while_open
 from app.session.notice import Notice
@@ -282,13 +282,15 @@ class CustomPairDialog(QDialog):
         else:
             self._wait(True)
             self._say(tr("Checking…"), "secondary")
-            self._picker.check(target, drafter, while_open(self._show_result))
+            failed = while_open(self._show_problem)
+            self._picker.background.run(lambda: check_pair(target, drafter), while_open(self._show_checked), failed)
 
     @Slot()
     def _find(self) -> None:
         self._wait(True)
         self._say(tr("Searching for a drafter…"), "secondary")
-        self._picker.find_drafter(self.names[0], while_open(self._use_drafter), while_open(self._show_result))
+        target, failed = self.names[0], while_open(self._show_problem)
+        self._picker.background.run(lambda: drafter_for(target), while_open(self._use_drafter), failed)
 
     def _use_drafter(self, drafter: str) -> None:
         self.drafter.setText(drafter)
@@ -298,11 +300,12 @@ class CustomPairDialog(QDialog):
         for widget in (self.go, self.search):
             widget.setEnabled(bool(self.names[0]) and not waiting)
 
-    def _show_result(self, problem: str, chat_problem: str = "") -> None:
+    def _show_problem(self, problem: str) -> None:
         self._wait(False)
-        if problem:
-            self._say(problem, "danger")
-            return
+        self._say(problem, "danger")
+
+    def _show_checked(self, chat_problem: str) -> None:
+        self._wait(False)
         self._checked = self.names
         self.go.setText(tr("Add"))
         compatible = (

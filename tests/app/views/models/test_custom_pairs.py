@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from app.session.custom_pairs import check_pair
+from app.text.language import translated
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
+from mlx_engine.contract.errors import UserError
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import Running
 from tests.app.views.models.picker_page import Start, card, opened
@@ -42,9 +45,7 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(begin: Start, hub: 
     app.until(lambda: picker.rows.current is not None and picker.rows.current.name == "base")
     assert card(app).problem.isVisible() and card(app).problem.text() == verdict
     (tmp_path / "base/chat_template.jinja").write_text("{{ messages }}")
-    answers: list[tuple[str, str]] = []
-    picker.check(str(tmp_path / "base"), "", lambda *found: answers.append(found))
-    app.until(lambda: answers == [("", "")])
+    assert check_pair(str(tmp_path / "base"), "") == ""
 
 
 def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, hub: LocalHub) -> None:
@@ -66,20 +67,17 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, 
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["target", "drafter"])
-def test_check_refuses_folders_that_loading_refuses(begin: Start, tmp_path: Path, part: int) -> None:
-    app = begin()
+def test_check_refuses_folders_that_loading_refuses(tmp_path: Path, part: int) -> None:
     folders = [Path(shutil.copytree(folder, tmp_path / folder.name, symlinks=False)) for folder in demo_pair()]
     weights = folders[part] / "model.safetensors"
     whole = weights.read_bytes()
-    answers: list[tuple[str, str]] = []
 
     def checked() -> str:
-        answers.clear()
-        app.services.picker.check(str(folders[0]), str(folders[1]), lambda *found: answers.append(found))
-        app.until(lambda: bool(answers))
-        return answers[0][0]
+        with pytest.raises(UserError) as refused:
+            check_pair(str(folders[0]), str(folders[1]))
+        return translated(refused.value.text)
 
-    assert checked() == ""
+    assert check_pair(str(folders[0]), str(folders[1])) == ""
     for length in (len(whole) - 1, len(whole) // 2, 20, 0):
         weights.write_bytes(whole[:length])
         assert checked() == f"“{weights}” is damaged or incomplete. Download the model again."

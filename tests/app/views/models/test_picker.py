@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWi
 from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
+from app.session.custom_pairs import check_pair
 from app.views.models.fact_table import FactTable
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
@@ -356,10 +357,8 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
         (tmp_path / "mine" / role).symlink_to(folder)
     app = start()
     opened(app)
-    answers: list[tuple[str, str]] = []
     picker = app.services.picker
-    picker.check(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), lambda *found: answers.append(found))
-    app.until(lambda: answers == [("", "")])
+    assert check_pair(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter")) == ""
     picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
     app.until(lambda: picker.rows.selected.startswith("folder:"))
     card(app).main.click()
