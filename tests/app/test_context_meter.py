@@ -21,10 +21,11 @@ from app.views.chat.foot import sentence
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
 def counting(*replies: object) -> ScriptedEngine:
@@ -120,22 +121,21 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
     assert not app.window.composer.button.isEnabled()
 
 
-def test_a_reply_that_filled_the_context_is_not_continued(start: Start) -> None:
-    app = start(counting([commit("Half", 20), done(reason="length", tokens=20)]))
+def test_a_reply_that_filled_the_context_is_not_continued(begin: Begin) -> None:
+    app = begin(counting([commit("Half", 20), done(reason="length", tokens=20)]))
     app.ask("One two")
-    assert "context full" in app.reply.stats.facts.text()
-    assert not app.reply.buttons.resume.isVisible() and not app.can("resume")
+    assert "context full" in wording.facts(app.reply) and not app.can("resume")
 
 
-def test_a_refused_continuation_leaves_the_reply_as_it_was(start: Start) -> None:
-    app = start(counting([commit("Half", 20), done(reason="length", tokens=20)], [refuse("The context is full.")]))
+def test_a_refused_continuation_leaves_the_reply_as_it_was(begin: Begin) -> None:
+    app = begin(counting([commit("Half", 20), done(reason="length", tokens=20)], [refuse("The context is full.")]))
     app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=20))
     app.ask("One two")
-    app.reply.buttons.resume.click()
-    app.until(lambda: not app.conductor.busy)
+    app.run("resume")
+    app.idle()
     assert app.notices == ["The context is full."]
-    assert "reached the limit of 20 tokens" in app.reply.stats.facts.text() and app.reply.error is None
-    assert app.reply.turn.reply.answer == "Half" and app.reply.buttons.resume.isVisible()
+    assert "reached the limit of 20 tokens" in wording.facts(app.reply) and not app.reply.error
+    assert app.answer == "Half" and app.can("resume")
 
 
 def test_the_meter_counts_a_message_that_the_engine_refused(start: Start) -> None:
@@ -206,9 +206,10 @@ def test_a_full_context_is_reported() -> None:  # the bar above the composer say
 
 
 def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
+    app = start()
     for size in (12, 15, 24):
-        app = start()
         app.services.preferences.text_size = size
+        app.conductor.new_chat()
         app.ask("HHHH")
         (prompt,) = app.questions
         bubble = prompt.blocks.parentWidget()
@@ -219,7 +220,7 @@ def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
         inked = [y for y in range(2, image.height() - 2) if any(image.pixel(x, y) != ground for x in column)]
         above, below = inked[0], image.height() - 1 - inked[-1]
         assert abs(above - below) <= 3, (size, above, below)
-        app.services.preferences.reset_text_size()
+    app.services.preferences.reset_text_size()
 
 
 def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_path: Path, qtbot: QtBot) -> None:

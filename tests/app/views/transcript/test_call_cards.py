@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 from app.text.plain_text import one_line
 from app.views.transcript.call_card import MAX_LINES, CallCard, PlainTextView, preview, readable
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS
+from app.widgets.theme import Theme
 from mlx_engine.contract.requests import ToolCall
 from tests.app.conftest import Running
 from tests.app.scripted_engine import answer, commit
@@ -71,8 +72,8 @@ def test_nothing_of_a_tool_is_markup_or_invisible(start: Start) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"a": "\\ud800"}', "9" * 5000, "[" * 100_000, '{"a": 1e999}', "\0\ud800"])
-def test_any_arguments_are_shown(start: Start, text: str) -> None:
-    shown = PlainTextView(start(loaded=False).slipstream.theme, readable(text), "Arguments").toPlainText()
+def test_arguments_of_any_text_are_shown(qapp: QApplication, text: str) -> None:
+    shown = PlainTextView(Theme(qapp), readable(text), "Arguments").toPlainText()
     assert shown or not text
     assert len(one_line(text, 80)) <= 80
 
