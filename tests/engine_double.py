@@ -4,11 +4,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mlx_engine.contract.events import Event
+from mlx_engine.contract.events import CompletedReply, Event, PairInfo, TextDifference
 from mlx_engine.contract.requests import (
     Calibrate,
-    CompareDrafters,
-    CompareRequest,
+    Compare,
     CountTokens,
     ForgetPrompts,
     GenerationRequest,
@@ -20,6 +19,7 @@ from mlx_engine.contract.requests import (
     SelectKernels,
     UnloadPair,
 )
+from mlx_engine.engine.comparison import Comparison, play
 from mlx_engine.models.library.pair import demo_pair
 
 
@@ -27,6 +27,12 @@ class EngineDouble:
     """Runs requests with methods named like the engine's. A subclass defines those that its test needs."""
 
     def unload(self) -> None: ...
+
+    def loaded_pair(self) -> PairInfo | None:
+        return None
+
+    def difference(self, request: GenerationRequest, baseline: CompletedReply, reply: CompletedReply, at: int) -> TextDifference:
+        return TextDifference(at)
 
     def save_next(self) -> None: ...
 
@@ -44,10 +50,9 @@ class EngineDouble:
                 yield from own.load(*((target, drafter) if target else demo_pair()), **options)
             case GenerationRequest():
                 yield from own.generate(request, cancel)
-            case CompareRequest():
-                yield from own.compare(request, cancel)
-            case CompareDrafters():
-                yield from own.compare_drafters(request, cancel)
+            case Compare():
+                comparison = Comparison(request, cancel, self.loaded_pair, self.difference)
+                yield from play(comparison.steps(), lambda step: self.run(step, cancel))
             case CountTokens():
                 yield own.count_tokens(request)
             case MeasureMachine(again=again):

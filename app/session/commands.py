@@ -270,7 +270,7 @@ class Commands(QObject):
         copy = with_last(lambda turn: QGuiApplication.clipboard().setText(turn.reply.text))
         asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and loader.can_continue)
         return (
-            Command("stop", tr("&Stop"), at.stop, ("Esc", "Ctrl+."), lambda: at.replying_here or at.comparison_job.running),
+            Command("stop", tr("&Stop"), at.stop, ("Esc", "Ctrl+."), lambda: at.replying_here or at.compare_runner.running),
             Command("compare", tr("&Compare Last Prompt"), at.compare, ("Ctrl+Shift+K",), comparable),
             Command(
                 "dflash",

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
-from app.session.compare_run import BOTH_MODES, ComparisonHistory, ComparisonJob, ComparisonOptions
+from app.session.compare_run import BOTH_MODES_ONCE, CompareRunner, ComparisonHistory, ComparisonOptions
 from app.session.engine_adapter import EngineAdapter
 from app.session.measurements import RooflineJob
 from app.session.notice import Notice
@@ -56,7 +56,7 @@ class Conductor(QObject):
         self.library = ChatLibrary(store, self)
         self.loader = PairLoader(engine, self)
         self.reply_run = ReplyRun(engine, self.library, self.tools, self)
-        self.comparison_job = ComparisonJob(engine, self)
+        self.compare_runner = CompareRunner(engine, self)
         self.roofline_job = RooflineJob(engine, self)
         self.attachments = AttachmentReader(engine, lambda: self.loader.pair is not None and not self.loader.sent_to, self)
         self.comparisons = ComparisonHistory(store, self)
@@ -75,12 +75,12 @@ class Conductor(QObject):
         self.library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
         for signal in (self.library.notified, self.loader.notified, self.attachments.refused, self.reply_run.notified):
             signal.connect(self.notify)
-        for job in (self.reply_run, self.comparison_job):
+        for job in (self.reply_run, self.compare_runner):
             job.started.connect(self.busy_changed)
             job.ended.connect(self.busy_changed)
         self.reply_run.waiting_changed.connect(self.busy_changed)
-        self.comparison_job.recorded.connect(self.comparisons.add)
-        self.comparison_job.drafter_changed.connect(self._load_again)
+        self.compare_runner.recorded.connect(self.comparisons.add)
+        self.compare_runner.drafter_changed.connect(self._load_again)
         self.busy_changed.connect(self.roofline_job.stop)
         self.loader.loaded.connect(self.roofline_job.forget)
         self.roofline_job.kernels_selected.connect(self.loader.calibration.use)
@@ -163,7 +163,7 @@ class Conductor(QObject):
     @property
     def busy(self) -> bool:
         """Whether a reply or a comparison is running."""
-        return self.reply_run.running or self.comparison_job.running
+        return self.reply_run.running or self.compare_runner.running
 
     @property
     def replying_here(self) -> bool:
@@ -197,7 +197,7 @@ class Conductor(QObject):
 
     def refusal(self) -> Notice | None:
         """Return why nothing can start now, or None."""
-        if self.comparison_job.running:
+        if self.compare_runner.running:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
         if (title := self.replying_elsewhere) and self.reply_run.waiting:
             return Notice(
@@ -342,7 +342,7 @@ class Conductor(QObject):
         """Stop the open chat's reply and any comparison. Other chats' replies continue."""
         if self.replying_here:
             self.reply_run.stop()
-        self.comparison_job.stop()
+        self.compare_runner.stop()
 
     # Chats
 
@@ -426,7 +426,7 @@ class Conductor(QObject):
         """Compare both modes on a turn."""
         self.compare_turns((turn,))
 
-    def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES) -> None:
+    def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES_ONCE) -> None:
         """Compare both modes on a turn, or drafters on several turns."""
         if not self._can_start():
             return
@@ -436,7 +436,7 @@ class Conductor(QObject):
         requests = [same_again(turn, self.tool_specs) for turn in turns]
         self._compare(requests, [turn.prompt for turn in turns], turns[0] if len(turns) == 1 else None, options)
 
-    def compare_prompt(self, prompt: str, options: ComparisonOptions = BOTH_MODES) -> None:
+    def compare_prompt(self, prompt: str, options: ComparisonOptions = BOTH_MODES_ONCE) -> None:
         """Compare both modes, or drafters, on a prompt with the open chat's settings."""
         if prompt := clean(prompt).strip():
             turn = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.loader.sampling)
@@ -448,9 +448,5 @@ class Conductor(QObject):
         pair, here = self.loader.pair, self.loader.here
         if pair is None or self.busy or self.why_no_comparison(options.with_this_computer):
             return
-        asked = tuple(replace(one, exact=options.exact, private=self.chat.settings.private) for one in requests)
-        if options.drafters:
-            self.comparison_job.start_drafters(asked, tuple(prompts), options, pair, here, turn)
-        else:
-            other = here if options.with_this_computer else None
-            self.comparison_job.start(asked[0], prompts[0], options.repeats, pair, turn, other)
+        asked = [replace(one, exact=options.exact, private=self.chat.settings.private) for one in requests]
+        self.compare_runner.start(asked, prompts, options, pair, here, turn)

@@ -16,7 +16,6 @@ from typing import Any
 from app.storage import schema, wording
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
-from app.storage.drafters_record import DraftersRecord, read_comparison
 from app.storage.json_values import as_dict, as_time, parse_json
 from app.storage.records import node_from
 from app.storage.settings import ChatSettings, Preset
@@ -53,7 +52,7 @@ class ImportedChats:
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
     presets: list[Preset] = field(default_factory=list)
-    comparisons: list[ComparisonRecord | DraftersRecord] = field(default_factory=list)
+    comparisons: list[ComparisonRecord] = field(default_factory=list)
     remark: str = ""  # about missing data
 
 
@@ -146,7 +145,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         Preset(clean(name), ChatSettings.from_json(parse_json(settings)))
         for name, settings in reader.rows("preset", ("name", "settings"))
     ]
-    records = [read_comparison(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
+    records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged, so some messages may be missing.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):

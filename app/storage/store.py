@@ -11,7 +11,6 @@ from typing import Any
 from app.storage import schema
 from app.storage.chat_tree import Chat, Node
 from app.storage.comparison_record import ComparisonRecord
-from app.storage.drafters_record import DraftersRecord, read_comparison
 from app.storage.json_values import as_dict, parse_json
 from app.storage.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
@@ -235,13 +234,13 @@ class Store:
 
     # Comparisons
 
-    def comparisons(self) -> tuple[ComparisonRecord | DraftersRecord, ...]:
+    def comparisons(self) -> tuple[ComparisonRecord, ...]:
         """Return the latest comparisons, newest first."""
         rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MAX_COMPARISONS,))
-        found = (read_comparison(parse_json(record)) for (record,) in rows)
+        found = (ComparisonRecord.from_json(parse_json(record)) for (record,) in rows)
         return tuple(one for one in found if one is not None)
 
-    def save_comparison(self, record: ComparisonRecord | DraftersRecord) -> None:
+    def save_comparison(self, record: ComparisonRecord) -> None:
         values = (record.id, clean(record.pair), record.created, json.dumps(record.to_json()))
         self._db.execute("INSERT OR REPLACE INTO comparison VALUES (?, ?, ?, ?)", values)
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
-from app.session.compare_run import Comparison
+from app.session.compare_run import CompareRun
 from app.session.notice import Notice
 from app.session.preferences import Pane, Preferences
 from app.session.services import Services
@@ -47,7 +47,7 @@ class Dialogs(QObject):
         self._window, self._theme, self._services = window, theme, services
         self._conductor, self._picker, self._tuning = services.conductor, services.picker, services.tuning
         self._dialogs: dict[type[QDialog], QDialog] = {}
-        self._conductor.comparison_job.started.connect(self._show_comparison)
+        self._conductor.compare_runner.started.connect(self._show_comparison)
         self._picker.downloaded.connect(self._announce_download)
         self._tuning.ended.connect(self._announce_tuning)
         self._tuning.paused_found.connect(self._announce_paused_run)
@@ -185,7 +185,7 @@ class Dialogs(QObject):
             self._conductor.notify(tr("Can't open the log folder “{folder}”.", folder=str(self._services.paths.logs)))
 
     @Slot(object)
-    def _show_comparison(self, comparison: Comparison) -> None:
+    def _show_comparison(self, comparison: CompareRun) -> None:
         self._show(CompareDialog, self._conductor).follow(comparison)
 
     @Slot(str)

@@ -132,7 +132,7 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self.composer.focus)
         conductor.chat_changed.connect(self._focus_composer)
-        conductor.comparison_job.started.connect(self._explain_wait)
+        conductor.compare_runner.started.connect(self._explain_wait)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.screenRemoved.connect(self.move_onto_screen)

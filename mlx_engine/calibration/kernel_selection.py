@@ -3,7 +3,7 @@
 import hashlib
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from mlx_engine import kernels
 from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Compare, CompareResult, Failed, TuningProgress
+from mlx_engine.contract.events import CompareResult, Event, TuningProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
+from mlx_engine.contract.requests import Compare, GenerationRequest, Message
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
@@ -36,13 +36,16 @@ _TOKENS = 64
 _FORMAT = 5  # of saved evidence
 
 
+Runner = Callable[[Compare, threading.Event], Iterator[Event]]
+
+
 def available() -> bool:
     """Return whether Metal kernels can run here."""
     return mx.default_device().type == mx.gpu and mx.metal.is_available()
 
 
 def select(
-    pair: LoadedPair, compare: Compare, cancel: threading.Event, again: bool = False
+    pair: LoadedPair, compare: Runner, cancel: threading.Event, again: bool = False
 ) -> Iterator[TuningProgress | KernelsSelected]:
     """Find, use, and save the kernels that speed up a pair and preserve its text.
 
@@ -90,18 +93,16 @@ def select(
         pair.use(operations, *longer)
 
 
-def _texts_agree(pair: LoadedPair, operations: Operations, compare: Compare, cancel: threading.Event) -> bool:
+def _texts_agree(pair: LoadedPair, operations: Operations, compare: Runner, cancel: threading.Event) -> bool:
     """Return whether DFlash and plain decoding give the same reply, within rounding."""
     if operations == PLAIN:
         return True
     pair.use(operations)
     question = (Message("user", _QUESTION),)
     request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size)
-    *_, end = compare(CompareRequest(request), cancel)
-    if isinstance(end, Failed):
-        raise UserError.of(end)
+    *_, end = compare(Compare((request,)), cancel)
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
-    return not isinstance(end, CompareResult) or end.verdict in allowed
+    return not isinstance(end, CompareResult) or end.results[1].verdict in allowed
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:

@@ -13,7 +13,7 @@ from mlx_engine.cli.tools import TerminalTools
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import Compare, GenerationRequest, Message, ToolCall
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.record import messages_of
 from mlx_engine.mcp.tool_turn import ToolTurn
@@ -137,7 +137,7 @@ class Conversation:
             raise UserError("nothing_to_compare", "No reply to compare yet. Ask a question first.")
         if self._info.why_plain:
             raise UserError("dflash_unavailable", "DFlash isn't available: {reason}.", reason=str(self._info.why_plain))
-        result = compare.show(cancellable(self._client, CompareRequest(self._last)), printing=True)
+        result = compare.show(cancellable(self._client, Compare((self._last,))), printing=True)
         note(*(compare.table(result) if result else (compare.STOPPED,)))
 
 

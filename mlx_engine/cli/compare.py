@@ -1,24 +1,47 @@
-"""`slipstream compare`: answer the same prompt with and without DFlash."""
+"""`slipstream compare`: plain decoding, DFlash, and drafters on the same prompts."""
 
 import argparse
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli import arguments, generate
-from mlx_engine.cli.console import note, print_json, say
-from mlx_engine.cli.session import cancellable, open_pair
+from mlx_engine.cli.console import note, print_json, progress, say
+from mlx_engine.cli.session import cancellable, folders, open_pair
+from mlx_engine.cli.tune import read_prompts, saved_prompts
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Event, Finished
-from mlx_engine.contract.requests import CompareRequest
+from mlx_engine.contract.events import (
+    Commit,
+    CompareResult,
+    ContestantResult,
+    Event,
+    Finished,
+    LoadProgress,
+    NextReply,
+    TuningProgress,
+)
+from mlx_engine.contract.requests import Compare, GenerationRequest, Message, with_drafters
+from mlx_engine.drafters.registry import parse
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.library.installed import installed_drafters
+from mlx_engine.models.library.library import model_name
 
 STOPPED = "Stopped. There is nothing to compare."
 
 
 def run(given: argparse.Namespace, client: EngineClient) -> int:
-    request = arguments.request(given, "dflash")
-    open_pair(client, given, calibrated=True)
-    result = show(cancellable(client, CompareRequest(request, given.repeats)), printing=not given.json)
+    requests = _requests(given)
+    if given.drafters:
+        target, drafter = folders(given)
+        drafters = chosen(given.drafters, installed_drafters(target, drafter))
+        request = Compare(requests, with_drafters(target, drafters, given.drafter_bits, given.tuned), given.repeats)
+    else:
+        open_pair(client, given, calibrated=True)
+        request = Compare(requests, repeats=given.repeats)
+    result = show(cancellable(client, request), printing=not given.json and len(requests) == 1)
     if result is None:
         note(STOPPED)
         return 130
@@ -26,71 +49,193 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
     return 0
 
 
+def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
+    """Return a request per prompt.
+
+    Raises:
+        UserError: the prompts can't be read, or there are none.
+    """
+    if not given.prompts and not given.chats:
+        return (arguments.request(given, "dflash"),)
+    prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
+    if not prompts:
+        raise UserError("no_prompts_to_compare", "No prompts were found to compare the drafters with.")
+    prompts = [prompt[:-1] if prompt[-1].role == "assistant" else prompt for prompt in prompts]  # without given replies
+    system = (Message("system", arguments.check_text(given.system)),) if given.system else ()
+    common = arguments.options(given, "dflash")
+    return tuple(
+        replace(common, messages=prompt if prompt[0].role == "system" else (*system, *prompt))
+        for prompt in list(dict.fromkeys(prompts))[-given.most :]
+    )
+
+
+def chosen(names: str, installed: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the drafters that the option `--drafters` names.
+
+    Raises:
+        UserError: a name fits none of the installed drafters, or there are none.
+    """
+    if not installed:
+        raise UserError("no_drafter_installed", "No drafter for this target is on this disk. Download one first.")
+    if names == "all":
+        return installed
+    found: list[Path] = []
+    for name in names.split(","):
+        fitting = [drafter for drafter in installed if _plain(name) in _names(drafter)]
+        if not fitting:
+            template = "No installed drafter is called “{name}”. Choose from: {drafters}."
+            listed = ", ".join(map(model_name, installed))
+            raise UserError("drafter_not_installed", template, name=name.strip()[:80], drafters=listed)
+        found += fitting
+    return tuple(dict.fromkeys(found))
+
+
+def _names(drafter: Path) -> set[str]:
+    repo = model_name(drafter)
+    return {_plain(name) for name in (str(drafter), repo, repo.split("/")[-1], parse(read_config(drafter)).kind)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]", "", name.lower())
+
+
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
     """Return the result, or None if stopped. If `printing`, print the replies."""
     printed = generate.PrintedReply(printing=False)
     try:
         for event in events:
-            if isinstance(event, CompareRun):
-                if printing:
-                    say(f"── {'DFlash' if event.mode == 'dflash' else 'Plain'} ({event.index + 1} of {event.total})")
-                printed = generate.PrintedReply(printing)
-            elif isinstance(event, Commit):
-                printed.add(event)
-            elif isinstance(event, Finished):
-                printed.close()
-                if printing:
-                    say()
-            elif isinstance(event, CompareResult):
-                return event
-    except (KeyboardInterrupt, UserError):
+            match event:
+                case LoadProgress(step=step) | TuningProgress(step=step):
+                    progress(f"{step}…")
+                case NextReply(contestant, index, total):
+                    name = _name(contestant.proposer, event.kind if contestant.pair else "")
+                    progress("" if printing else f"{name}: reply {index + 1} of {total}…")
+                    printed.close()
+                    if printing:
+                        say(f"── {name} ({index + 1} of {total})")
+                    printed = generate.PrintedReply(printing)
+                case Commit():
+                    printed.add(event)
+                case Finished():
+                    printed.close()
+                    if printing:
+                        say()
+                case CompareResult():
+                    return event
+    finally:
+        progress("")
         printed.close()
-        raise
     return None
 
 
+def _name(proposer: str, kind: str = "") -> str:
+    return kind or "DFlash" if proposer == "drafter" else proposer
+
+
+def _title(one: ContestantResult) -> str:
+    """Return a drafter's kind, if it was loaded for the comparison."""
+    return _name(one.proposer, one.kind if one.contestant.pair else "")
+
+
 def table(result: CompareResult) -> list[str]:
-    lines = [f"{'':8}{'tok/s':>8}{'tokens/round':>15}{'first token':>14}{'tokens':>9}"]
-    for name, side in (("plain", result.plain), ("DFlash", result.dflash)):
-        stats = side.stats
-        rate = "–" if stats.decode_tok_s is None else f"{stats.decode_tok_s:.0f}"
-        per_round = "–" if stats.tokens_per_round is None else f"{stats.tokens_per_round:.1f}"
-        first = "–" if stats.ttft_s is None else f"{stats.ttft_s:.2f} s"
-        lines.append(f"{name:8}{rate:>8}{per_round:>15}{first:>14}{stats.tokens:>9}")
-    return [*lines, "", speed(result), verdict(result)]
+    """Return the lines of the table, and what they show."""
+    drafters = any(one.contestant.pair for one in result.results)
+    rows = [["", "tok/s", "tokens/round", *(("memory", "text", "drafter") if drafters else ("first token", "tokens"))]]
+    left_out = {at for at, _ in result.left_out}
+    answered = [at + 1 for at in range(len(result.results[0].replies) + len(left_out)) if at not in left_out]
+    for one in result.results:
+        rate = "–" if one.tok_s is None else f"{one.tok_s:.0f}"
+        per_round = "–" if one.tokens_per_round is None else f"{one.tokens_per_round:.1f}"
+        rows.append([_title(one), rate, per_round])
+        if drafters:
+            rows[-1] += [f"{one.bytes / 1e9:,.2f} GB" if one.bytes else "–", _text(one, answered), one.drafter]
+        else:
+            stats = one.replies[0].stats
+            rows[-1] += ["–" if stats.ttft_s is None else f"{stats.ttft_s:.2f} s", str(stats.tokens)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = "<>>><<" if drafters else "<>>>>"
+    lines = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)) for row in rows]
+    notes = [f"{one.drafter or _title(one)}: {one.problem}" for one in result.results if one.problem]
+    if result.left_out:
+        notes.append(f"Prompts left out: {len(result.left_out)}. {result.left_out[0][1]}")
+    found = [_fastest(result)] if drafters else [_speed(result), _verdict(result)]
+    return [*map(str.rstrip, lines), "", *notes, *found]
 
 
-def speed(result: CompareResult) -> str:
-    if result.ratio is None:
+def _text(one: ContestantResult, answered: list[int]) -> str:
+    """Return a comparison as text, by the numbers of the prompts in `answered`."""
+    if one.proposer == "plain" or not one.replies:
+        return "–"
+    several = f"identical {one.identical} of {len(one.replies)}" if len(one.replies) > 1 else ""
+    if one.difference is None:
+        return several or "identical"
+    where = f"{'rounding' if one.difference.tie else 'differs'} at token {one.difference.at + 1}"
+    return f"{several}, {where} of prompt {answered[one.difference.prompt]}" if several else where
+
+
+def _fastest(result: CompareResult) -> str:
+    best, count = result.fastest, len(result.results[0].replies)
+    prompts = "this prompt" if count == 1 else f"these {count} prompts"
+    if best is None:
+        return "The replies are too short to measure their speed."
+    if best.proposer == "plain":
+        return f"Plain decoding is the fastest on {prompts}."
+    name = f"{best.kind} ({best.drafter})" if best.proposer == "drafter" else "Lookup"
+    ratio = result.ratio(best)
+    return f"{name} is the fastest on {prompts}" + (f": {ratio:.2f}× the tokens per second of plain decoding." if ratio else ".")
+
+
+def _speed(result: CompareResult) -> str:
+    ratio = result.ratio(result.results[1])
+    if ratio is None:
         return "The reply is too short to measure its speed."
-    if result.ratio < 1:
-        return f"DFlash is slower on this prompt: {result.ratio:.2f}× the tokens per second of plain decoding."
-    return f"DFlash generates {result.ratio:.2f}× the tokens per second of plain decoding on this prompt."
+    if ratio < 1:
+        return f"DFlash is slower on this prompt: {ratio:.2f}× the tokens per second of plain decoding."
+    return f"DFlash generates {ratio:.2f}× the tokens per second of plain decoding on this prompt."
 
 
-def verdict(result: CompareResult) -> str:
+def _verdict(result: CompareResult) -> str:
     """Return a sentence on whether the replies are identical."""
-    if result.first_difference is None:
-        exactly = ", exact mode" if result.plain.stats.exact else ""
-        return f"The replies are identical ({len(result.plain.tokens) or result.plain.stats.tokens} tokens{exactly})."
-    unit = "character" if result.in_characters else "token"
-    where = f"The replies differ starting at {unit} {result.first_difference + 1}."
-    if result.margin is None:
+    plain, found = result.results[0].replies[0], result.results[1].difference
+    if found is None:
+        exactly = ", exact mode" if plain.stats.exact else ""
+        return f"The replies are identical ({len(plain.tokens) or plain.stats.tokens} tokens{exactly})."
+    where = f"The replies differ starting at {'character' if result.in_characters else 'token'} {found.at + 1}."
+    if found.margin is None:
         return where
-    gap = f"The logits of the two tokens differ by {result.margin:.2g}"
-    if result.verdict == "tie":
+    gap = f"The logits of the two tokens differ by {found.margin:.2g}"
+    if found.tie:
         return f"{where} {gap}, which is within rounding error."
     return f"{where} {gap}, which is more than rounding error. Please report this problem."
 
 
 def as_json(result: CompareResult) -> dict[str, Any]:
     """Return the object that `--json` prints; scripts depend on its shape."""
-    identical = result.first_difference is None
+    if not any(one.contestant.pair for one in result.results):
+        plain, drafted = result.results
+        found = {"identical": drafted.difference is None, "first_difference": None} | _difference(drafted)
+        replies = {name: generate.as_json(one.replies[0]) for name, one in (("plain", plain), ("dflash", drafted))}
+        return replies | {"ratio": result.ratio(drafted)} | found
     return {
-        "plain": generate.as_json(result.plain),
-        "dflash": generate.as_json(result.dflash),
-        "ratio": result.ratio,
-        "identical": identical,
-        "first_difference": result.first_difference,
-        **({} if identical else {"margin": result.margin, "verdict": result.verdict}),
+        "results": [_row(one) for one in result.results],
+        "fastest": result.results.index(result.fastest) if result.fastest else None,
+        **({"left_out": [{"prompt": at, "problem": str(why)} for at, why in result.left_out]} if result.left_out else {}),
     }
+
+
+def _difference(one: ContestantResult) -> dict[str, Any]:
+    found = one.difference
+    return {} if found is None else {"first_difference": found.at, "margin": found.margin, "verdict": one.verdict}
+
+
+def _row(one: ContestantResult) -> dict[str, Any]:
+    row: dict[str, Any] = {"proposer": one.proposer, "kind": one.kind, "drafter": one.drafter, "bytes": one.bytes}
+    if not one.replies:
+        return row | {"problem": str(one.problem)}
+    identical = one.difference is None
+    row |= {"tok_s": one.tok_s, "tokens_per_round": one.tokens_per_round, "identical": identical} | _difference(one)
+    replies = [generate.as_json(reply) for reply in one.replies]
+    if len(replies) == 1:
+        return row | {"reply": replies[0]}
+    row |= {"different_in": one.difference.prompt} if one.difference else {}
+    return row | {"identical_replies": one.identical, "replies": replies}

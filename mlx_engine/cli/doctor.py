@@ -17,7 +17,7 @@ from mlx_engine.cli.session import folders, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Message
+from mlx_engine.contract.requests import Compare, GenerationRequest, Message
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.hardware import blas
 from mlx_engine.hardware.machine import installed_gb, total_memory
@@ -149,23 +149,24 @@ def _pair(given: argparse.Namespace, client: EngineClient) -> Diagnosis:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
         # At a fixed width, tokens are drafted even if few are accepted
         request = GenerationRequest(messages=question, max_tokens=32, ignore_eos=True, width=min(_WIDTH, info.block_size))
-        for event in to_iter(client, CompareRequest(request)):
+        for event in to_iter(client, Compare((request,))):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
         advice = "" if given.target else f"Can't use the demo pair in {folders(given)[0].parent}. Download Slipstream again."
         return Diagnosis(name, "fail", str(error), advice)
     assert result is not None, "a comparison ends with a result"
-    count, token = len(result.plain.tokens), (result.first_difference or 0) + 1
+    plain, drafted = result.results
+    count, token = len(plain.replies[0].tokens), drafted.difference.at + 1 if drafted.difference else 0
     drafter = f" (drafter in {info.drafter_weights}{', tuned' if info.tuned else ''})" if info.drafter_weights else ""
     loads = f"{info.name} loads{drafter}"
-    few = result.dflash.stats.few_accepted
-    if few and result.verdict != "different":
-        share = result.dflash.stats.acceptance or 0
+    stats = drafted.replies[0].stats
+    if (few := stats.few_accepted) and drafted.verdict != "different":
+        share = stats.acceptance or 0
         detail = f"{loads}; only {share:.0%} of the drafted tokens were accepted, probably because {few}"
         return Diagnosis(name, "warn", detail, "DFlash gains nothing with this drafter. Choose another one.")
-    if result.verdict == "identical":
+    if drafted.verdict == "identical":
         return Diagnosis(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")
-    if result.verdict == "tie":
+    if drafted.verdict == "tie":
         return Diagnosis(name, "ok", f"{loads}; plain decoding differs from token {token} of {count}, within rounding error")
     return Diagnosis(name, "fail", f"{loads}, but plain decoding differs from token {token} of {count}", _REPORT)
 

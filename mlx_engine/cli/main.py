@@ -181,7 +181,6 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
     The late import keeps help and usage errors fast.
     """
     name = "kernels" if given.command == "doctor" and given.kernels else given.command
-    name = "compare_drafters" if getattr(given, "drafters", None) else name
     module = import_module(_MODULES.get(name, f"mlx_engine.cli.{name}"))
     status: int
     if name in _WITHOUT_ENGINE:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling, ToolCall
+from mlx_engine.contract.requests import Contestant, GenerationRequest, Mode, Proposer, Sampling, ToolCall
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
@@ -354,103 +354,105 @@ ComparisonVerdict = Literal["identical", "tie", "different"]
 
 
 @dataclass(frozen=True)
-class CompareRun:
-    """The start of run `index` (0-based) of `total` in a comparison."""
-
-    mode: Mode
-    index: int
-    total: int
-
-
-@dataclass(frozen=True)
-class CompareResult:
-    """The replies in both modes: those with the median rates, or two that differ.
+class NextReply:
+    """The start of run `index` (0-based) of `total` in a comparison.
 
     Attributes:
-        ratio: DFlash's decode rate / the plain rate, median over repeats.
-        first_difference: index of the first token that differs, or None.
-        margin: change of the target's logits that would select the other token; None if no change would.
-        verdict: “tie” if rounding alone can change the logits by the margin.
-        in_characters: whether `first_difference` counts characters, because a server sent no tokens.
+        kind: the kind of the loaded drafter, if it proposes and is known.
     """
 
-    plain: CompletedReply
-    dflash: CompletedReply
-    ratio: float | None
-    first_difference: int | None
-    margin: float | None
-    verdict: ComparisonVerdict
-    in_characters: bool = False
-
-
-Proposer = Literal["plain", "lookup", "drafter"]
-
-
-@dataclass(frozen=True)
-class DrafterRun:
-    """The start of run `index` (0-based) of `total`, of a drafter that loads."""
-
-    proposer: Proposer
-    kind: str  # the drafter's
-    folder: Path | None  # the drafter's, if it proposes
+    contestant: Contestant
     index: int
     total: int
+    kind: str = ""
 
 
 @dataclass(frozen=True)
-class DrafterResult:
-    """Replies with one drafter, with lookup only, or without drafts.
+class TextDifference:
+    """The first difference of a reply and the baseline's reply.
 
     Attributes:
-        kind: the drafter's kind, such as “MTP”.
+        at: index of the token, or of the character; see `CompareResult`.
+        margin: change of the target's logits that would select the other token; None if no change would, or if it is unknown.
+        tie: whether rounding alone can change the logits that much.
+        prompt: index of the prompt among those that were answered.
+    """
+
+    at: int
+    margin: float | None = None
+    tie: bool = False
+    prompt: int = 0
+
+
+@dataclass(frozen=True)
+class ContestantResult:
+    """The replies of a contestant.
+
+    Attributes:
+        kind: the drafter's kind, such as “MTP”, if it proposes.
         drafter: its repo or folder name.
-        folder: its folder.
         bytes: memory of its weights.
-        replies: one per prompt: that with the median rate, or one that differs from plain decoding. Empty if there is a problem.
+        replies: one per prompt: that with the median rate, or one that differs from the baseline's. Empty if there is a problem.
+        runs: statistics of all replies.
         tok_s: decode rate over all prompts, from the median of each; None if the replies were too short.
-        identical: number of prompts whose replies are those of plain decoding.
-        different_in: index in `replies` of the one that differs most from plain decoding, or None.
-        first_difference: index of the first token that differs there, or None.
-        margin: change of the target's logits that would select the other token; None if no change would.
-        verdict: as in `CompareResult`.
+        identical: number of prompts whose replies are the baseline's.
+        difference: the worst difference from the baseline, or None.
         problem: why replies are missing.
     """
 
-    proposer: Proposer
+    contestant: Contestant
     kind: str = ""
     drafter: str = ""
-    folder: Path | None = None
     bytes: int = 0
     replies: tuple[CompletedReply, ...] = ()
+    runs: tuple[Stats, ...] = ()
     tok_s: float | None = None
     identical: int = 0
-    different_in: int | None = None
-    first_difference: int | None = None
-    margin: float | None = None
-    verdict: ComparisonVerdict = "identical"
+    difference: TextDifference | None = None
     problem: EngineText | None = None
+
+    @property
+    def proposer(self) -> Proposer:
+        return self.contestant.proposer
 
     @property
     def tokens_per_round(self) -> float | None:
         """Mean tokens per round over all prompts; see `Stats.tokens_per_round`."""
         return tokens_per_round([reply.stats for reply in self.replies])
 
+    @property
+    def verdict(self) -> ComparisonVerdict:
+        """Whether the texts are the baseline's, or differ by more than rounding error."""
+        return verdict_of(self.difference)
+
+
+def verdict_of(difference: TextDifference | None) -> ComparisonVerdict:
+    """Return what a difference means; a tie is one within rounding error."""
+    return "identical" if difference is None else "tie" if difference.tie else "different"
+
 
 @dataclass(frozen=True)
-class DraftersCompared:
-    """The results of a comparison of drafters, in the request's order.
+class CompareResult:
+    """The results of a comparison, in the order of the contestants.
 
     Attributes:
-        left_out: index of each prompt that couldn't be answered, and why.
+        left_out: index of each prompt that the baseline couldn't answer, and why.
+        in_characters: whether differences count characters, because a server sent no tokens or other models replied.
     """
 
-    results: tuple[DrafterResult, ...]
+    results: tuple[ContestantResult, ...]
     left_out: tuple[tuple[int, EngineText], ...] = ()
+    in_characters: bool = False
 
     @property
-    def fastest(self) -> DrafterResult | None:
+    def fastest(self) -> ContestantResult | None:
         """The fastest of them, or None if no reply was long enough to measure its speed."""
         return max((one for one in self.results if one.tok_s), key=lambda one: one.tok_s or 0.0, default=None)
+
+    def ratio(self, result: ContestantResult) -> float | None:
+        """Return a contestant's decode rate / the baseline's, or None if unmeasured."""
+        baseline = self.results[0].tok_s
+        return result.tok_s / baseline if result.tok_s and baseline else None
 
 
 Event = (
@@ -470,12 +472,9 @@ Event = (
     | Finished
     | Failed
     | TokenCount
-    | CompareRun
+    | NextReply
+    | ContestantResult
     | CompareResult
-    | DrafterRun
-    | DrafterResult
-    | DraftersCompared
 )
 
 Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
-Compare = Callable[[CompareRequest, threading.Event], Iterator[Event]]

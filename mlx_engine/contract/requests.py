@@ -1,14 +1,15 @@
 """All requests to an engine. The responses are in `events`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 Mode = Literal["dflash", "plain"]
 Role = Literal["system", "user", "assistant", "tool"]
+Proposer = Literal["plain", "lookup", "drafter"]
 
 
 @dataclass(frozen=True)
@@ -170,45 +171,55 @@ class LoadPair(Submitted):
 
 
 @dataclass(frozen=True)
-class CompareRequest(Submitted):
-    """A comparison of a request's replies with and without DFlash.
+class Contestant:
+    """What replies in a comparison: plain decoding, lookup, or the drafter.
 
     Attributes:
-        repeats: number of replies per mode, in alternating order.
-        pause_s: seconds between two replies.
-        here: a pair on this computer whose replies take the place of plain ones, if a server is in use. It is loaded first, and
-            freed at the end.
+        pair: a pair on this computer, which is loaded first; None for the pair or the endpoint in use.
     """
 
-    request: GenerationRequest
-    repeats: int = 1
-    pause_s: float = 0.0
-    here: LoadPair | None = None
+    proposer: Proposer
+    pair: LoadPair | None = None
+
+    def asked(self, request: GenerationRequest) -> GenerationRequest:
+        """Return the request as this contestant gets it."""
+        if self.proposer == "lookup":
+            return replace(request, mode="dflash", lookup_only=True, width=None)
+        return replace(request, mode="plain" if self.proposer == "plain" else "dflash")
+
+
+BOTH_MODES = Contestant("plain"), Contestant("drafter")
+
+
+def with_drafters(
+    target: Path, drafters: Sequence[Path], drafter_bits: int | None = None, tuned: bool = True
+) -> tuple[Contestant, ...]:
+    """Return plain decoding, lookup, and each drafter of a target as contestants."""
+    pairs = (LoadPair(target, drafter, drafter_bits, tuned=tuned) for drafter in drafters)
+    return Contestant("plain"), Contestant("lookup"), *(Contestant("drafter", pair) for pair in pairs)
 
 
 @dataclass(frozen=True)
-class CompareDrafters(Submitted):
-    """A comparison of replies: plain, with lookup, and with each drafter.
+class Compare(Submitted):
+    """A comparison of the replies of contestants, the first of which is the baseline.
 
-    The drafters are loaded one after the other, and the last one stays loaded.
+    Pairs are loaded one after the other, and the last one stays loaded. Contestants without one run with the first pair.
 
     Attributes:
         requests: one per prompt.
-        target: folder of the target.
-        drafters: folders of drafters that fit the target.
-        drafter_bits: as in `LoadPair`.
-        repeats: number of replies of each kind to each prompt.
-        pause_s: seconds between two replies.
-        tuned: as in `LoadPair`.
+        repeats: number of replies of each contestant to each prompt.
+        pause_s: seconds between two replies on this computer.
     """
 
     requests: tuple[GenerationRequest, ...]
-    target: Path
-    drafters: tuple[Path, ...]
-    drafter_bits: int | None = None
+    contestants: tuple[Contestant, ...] = BOTH_MODES
     repeats: int = 1
     pause_s: float = 0.0
-    tuned: bool = True
+
+    @property
+    def pairs(self) -> tuple[LoadPair, ...]:
+        """The pairs to load, without repetitions."""
+        return tuple(dict.fromkeys(one.pair for one in self.contestants if one.pair is not None))
 
 
 @dataclass(frozen=True)
@@ -361,8 +372,7 @@ Request = (
     | UnloadPair
     | Connect
     | GenerationRequest
-    | CompareRequest
-    | CompareDrafters
+    | Compare
     | CountTokens
     | SavePrompts
     | ForgetPrompts

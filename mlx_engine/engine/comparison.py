@@ -1,143 +1,256 @@
-"""Comparison of a request's replies with and without DFlash."""
+"""Comparisons: which contestant replies next, and how the replies differ."""
 
-import dataclasses
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import product
-from math import isfinite
-from typing import cast
+from statistics import median
 
-import mlx.core as mx
-
-from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import CompareResult, CompareRun, CompletedReply, Event, Finished, Generate
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Mode, Sampling
-from mlx_engine.contract.whole_replies import first_difference, fold, order_of_modes, speed_ratio
-from mlx_engine.decoding.prefill import prefill
-from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.formats import chat_prompt
-from mlx_engine.hardware import memory
-from mlx_engine.loading.loaded_pair import LoadedPair
-
-_TYPICAL_LOGIT = 16.0
-_FLOAT32_TIE = 1e-3  # passes of 1 and n rows differ by about 1e-5 with OpenBLAS
-NO_MEMORY = EngineText.of(
-    "no_memory_to_compare", "There isn't enough memory to compare the replies. Quit other apps, or load a smaller model."
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
+    CompareResult,
+    CompletedReply,
+    ContestantResult,
+    Event,
+    Failed,
+    Finished,
+    NextReply,
+    PairInfo,
+    TextDifference,
 )
+from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, LoadPair
+from mlx_engine.contract.whole_replies import first_difference, fold
+from mlx_engine.models.library.library import model_name
+
+_NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")
+
+Step = LoadPair | GenerationRequest | Event
+Steps = Generator[Step, Sequence[Event], None]
+Measure = Callable[[GenerationRequest, CompletedReply, CompletedReply, int], TextDifference]
 
 
-def compare(
-    pair: LoadedPair,
-    generate: Generate,
-    request: CompareRequest,
-    cancel: threading.Event,
-) -> Iterator[Event]:
-    """Generate replies in both modes with one seed, and compare them.
-
-    Yields:
-        A `CompareRun` and the events of each run. The last event is a `CompareResult`, or the `Failed` or canceled `Finished` of
-        a run.
-
-    Raises:
-        UserError: memory ran out while comparing.
-    """
-    seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
-    common = dataclasses.replace(request.request, seed=seed, reuse=False)  # same conditions for every run
-    replies: dict[Mode, list[CompletedReply]] = {"plain": [], "dflash": []}
-    order = order_of_modes(request.repeats)
-    for index, mode in enumerate(order):
-        if index:
-            cancel.wait(request.pause_s)  # a cancel also ends the next run
-        yield CompareRun(mode, index, len(order))
-        events: list[Event] = []
-        for event in generate(dataclasses.replace(common, mode=mode), cancel):
-            events.append(event)
-            yield event
-        end = events[-1]
-        if not isinstance(end, Finished) or end.reason == "cancelled":
-            return
-        replies[mode].append(fold(events))
-    with memory.enough_for(NO_MEMORY):
-        plain, dflash, difference = worst_pair(pair, common, replies["plain"], replies["dflash"])
-    yield CompareResult(
-        plain=plain,
-        dflash=dflash,
-        ratio=speed_ratio(replies["plain"], replies["dflash"]),
-        first_difference=difference.at if difference else None,
-        margin=difference.margin if difference else None,
-        verdict="identical" if difference is None else "tie" if difference.tie and not common.exact else "different",
-    )
+def play(steps: Steps, run: Callable[[LoadPair | GenerationRequest], Iterator[Event]]) -> Iterator[Event]:
+    """Run a comparison's requests, and yield all events but their failures."""
+    seen: list[Event] = []
+    with suppress(StopIteration):
+        while True:
+            step = steps.send(seen) if seen else next(steps)
+            seen = []
+            if isinstance(step, LoadPair | GenerationRequest):
+                try:
+                    for event in run(step):
+                        seen.append(event)
+                        if not isinstance(event, Failed):
+                            yield event
+                except UserError as error:
+                    seen.append(Failed.because(error))
+            else:
+                yield step
 
 
-@dataclasses.dataclass(frozen=True)
-class TextDifference:
-    """The first difference of two replies.
+@dataclass
+class _Entry:
+    """A contestant, and its replies to each prompt so far."""
 
-    Attributes:
-        at: index of the token.
-        margin: change of the target's logits that would select the other token; None if no change would.
-        tie: whether rounding alone can change the logits that much.
+    contestant: Contestant
+    result: ContestantResult
+    replies: dict[int, list[CompletedReply]] = field(default_factory=dict)
+
+
+class Comparison:
+    """The course and the outcome of one comparison; it runs nothing by itself.
+
+    Args:
+        request: what to compare.
+        cancel: ends the comparison after the step in progress.
+        pair: returns the loaded pair, or None if it is unknown.
+        measure: returns the difference of two replies to a request that starts at a token.
+        is_loaded: returns whether a pair is in use already. It then comes first.
+        on_endpoint: whether contestants without a pair are endpoints, whose tokens may be unknown.
     """
 
-    at: int
-    margin: float | None
-    tie: bool
+    def __init__(
+        self,
+        request: Compare,
+        cancel: threading.Event,
+        pair: Callable[[], PairInfo | None] = lambda: None,
+        measure: Measure = lambda request, baseline, reply, at: TextDifference(at),
+        is_loaded: Callable[[LoadPair], bool] = lambda pair: False,
+        on_endpoint: bool = False,
+    ) -> None:
+        self._request, self._cancel, self._pair, self._measure = request, cancel, pair, measure
+        self._is_loaded, self._on_endpoint = is_loaded, on_endpoint
+        # 31 bits, for servers; no prompt is reused, so that all runs have the same conditions
+        self._prompts = [
+            replace(one, seed=secrets.randbits(31) if one.seed is None else one.seed, reuse=False) for one in request.requests
+        ]
+        self._entries = [_Entry(one, ContestantResult(one)) for one in request.contestants]
+        self._baseline = self._entries[0]
+        self._left_out: dict[int, EngineText] = {}
+        self._worst: dict[int, tuple[CompletedReply, TextDifference]] = {}  # the baseline's reply to each prompt that differs most
+        self._done = 0
 
+    def steps(self) -> Steps:
+        """Yield requests to run, whose events are sent back, and events.
 
-def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> TextDifference:
-    """Measure the difference of two replies that share the tokens before index `at`.
+        The events are a `NextReply` before each reply, a `ContestantResult` after the last reply of each contestant, and a
+        `CompareResult` at the end, unless the baseline failed or the comparison was canceled.
 
-    Runs the target again, in prefill passes. The margin is None if one reply ends at `at` or a filter removed one of the tokens.
-    """
-    if at >= min(len(a), len(b)):
-        return TextDifference(at, None, False)
-    prompt = chat_prompt.render(pair.tokenizer, request).tokens
-    chooser = Chooser(request.sampling, request.seed or 0)
-    penalties = Penalties(request.sampling, prompt, request.logit_bias)
-    penalties.add(a[:at])
-    shared = [*prompt, *a[:at]]
-    caches = pair.target.caches()
-    for _ in prefill(pair.target, caches, shared, None, None):
-        pass
-    logits = pair.target.forward(mx.array(shared[-1:]), caches)
-    scores = chooser.scores(penalties.apply(logits), chooser.noise(len(shared), 1, logits.shape[-1]))[0].astype(mx.float32)
-    # scores are logits divided by the temperature, plus the same noise for both replies
-    margin = abs(cast(float, (scores[a[at]] - scores[b[at]]).item())) * (1.0 if chooser.greedy else request.sampling.temperature)
-    if not isfinite(margin):
-        return TextDifference(at, None, False)
-    largest = cast(float, mx.abs(logits.astype(mx.float32)).max().item())
-    return TextDifference(at, margin, margin <= tie_margin(pair.dtype, largest, request.sampling))
+        Raises:
+            UserError: there is nothing to compare with.
+        """
+        waiting = [entry for entry in self._entries if entry.contestant.pair is None]
+        first = self._baseline.contestant.pair
+        order = sorted(self._request.pairs, key=lambda pair: (pair != first, not self._is_loaded(pair)))
+        for pair in order or (None,):
+            own = [entry for entry in self._entries if pair is not None and entry.contestant.pair == pair]
+            if pair is not None:
+                loaded = yield pair
+                if self._cancel.is_set():
+                    return
+                if loaded and isinstance(why := loaded[-1], Failed):
+                    for entry in own:
+                        yield self._fail(entry, why)
+                    continue
+            group = [entry for entry in self._entries if entry in waiting or entry in own]
+            waiting = []
+            if not (yield from self._runs(group)):
+                return
+            for entry in group:
+                if entry.result.problem is None:
+                    entry.result = self._result(entry)
+                yield entry.result
+        if waiting:
+            raise UserError.of(_NOT_LOADED)
+        yield self._outcome()
 
+    def _fail(self, entry: _Entry, why: Failed) -> ContestantResult:
+        """Record why a contestant has no replies.
 
-def tie_margin(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
-    """Return the largest margin of two penalized logits that rounding alone can flip.
+        Raises:
+            UserError: it is the baseline.
+        """
+        if entry is self._baseline:
+            raise UserError.of(why)
+        pair = entry.contestant.pair
+        name = model_name(pair.drafter) if pair is not None and pair.drafter is not None else ""
+        entry.result = replace(entry.result, drafter=entry.result.drafter or name, problem=why)
+        return entry.result
 
-    This is one rounding of the row's largest logit, or of 16 if larger. The repetition penalty scales the margin like
-    the logits.
-    """
-    rounding = _FLOAT32_TIE if dtype == mx.float32 else _TYPICAL_LOGIT * mx.finfo(dtype).eps
-    penalty = max(sampling.repetition_penalty, 1 / sampling.repetition_penalty)
-    return rounding * max(largest / _TYPICAL_LOGIT, 1.0) * penalty
+    def _runs(self, group: list[_Entry]) -> Generator[Step, Sequence[Event], bool]:
+        """Generate all replies of some contestants. Return False if canceled."""
+        info = self._pair()
+        for entry in group:
+            if entry.contestant.proposer == "drafter" and info is not None:
+                entry.result = replace(entry.result, kind=info.drafter_kind, drafter=info.drafter, bytes=info.drafter_bytes)
+        for repeat in range(max(self._request.repeats, 1)):
+            for at, prompt in enumerate(self._prompts):
+                for entry in reversed(group) if repeat % 2 else group:  # no contestant always comes first
+                    if at in self._left_out or entry.result.problem is not None:
+                        continue
+                    end = yield from self._run(entry, at, prompt)
+                    if isinstance(end, Failed) and entry is self._baseline:
+                        self._left_out[at] = end
+                    elif isinstance(end, Failed):
+                        self._fail(entry, end)
+                    elif end is None:
+                        return False
+        if len(self._left_out) == len(self._prompts):
+            raise UserError.of(next(iter(self._left_out.values())))
+        return True
 
+    def _run(
+        self, entry: _Entry, at: int, prompt: GenerationRequest
+    ) -> Generator[Step, Sequence[Event], CompletedReply | Failed | None]:
+        """Generate a reply. Return why not, or None if canceled."""
+        if self._done:
+            self._cancel.wait(self._request.pause_s)  # a cancel also ends the next run
+        total = len(self._entries) * len(self._prompts) * max(self._request.repeats, 1)
+        yield NextReply(entry.contestant, self._done, total, entry.result.kind)
+        self._done += 1
+        seen = yield entry.contestant.asked(prompt)
+        match seen[-1] if seen else None:
+            case Failed() as end:
+                return end
+            case Finished(reason=reason) if reason != "cancelled":
+                reply = fold(seen)
+                entry.replies.setdefault(at, []).append(reply)
+                return reply
+        return None
 
-def worst_pair(
-    pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], dflash: Sequence[CompletedReply]
-) -> tuple[CompletedReply, CompletedReply, TextDifference | None]:
-    """Return two replies that differ, or those with the median rates if none do."""
-    worst: tuple[CompletedReply, CompletedReply, TextDifference] | None = None
-    for one, other in product(_distinct(plain), _distinct(dflash)):
-        at = first_difference(one.tokens, other.tokens)
-        if at is not None and (worst is None or worst[2].tie):
-            found = difference(pair, request, one.tokens, other.tokens, at)
-            if worst is None or not found.tie:
-                worst = one, other, found
-    return worst or (_median(plain), _median(dflash), None)
+    def _result(self, entry: _Entry) -> ContestantResult:
+        """Return a contestant's result, compared with the baseline."""
+        shown: list[CompletedReply] = []
+        worst: TextDifference | None = None
+        identical, tokens, seconds = 0, 0, 0.0
+        for at in self._answered:
+            replies = entry.replies[at]
+            reply, difference = _median(replies), None
+            if entry is not self._baseline:
+                reply, difference = self._compared(at, replies)
+            shown.append(reply)
+            if difference is None:
+                identical += 1
+            elif worst is None or (worst.tie and not difference.tie):
+                worst = replace(difference, prompt=len(shown) - 1)
+            if rates := [one.stats.decode_tok_s for one in replies if one.stats.decode_tok_s]:
+                tokens += reply.stats.tokens - 1
+                seconds += (reply.stats.tokens - 1) / median(rates)
+        runs = tuple(reply.stats for at in self._answered for reply in entry.replies[at])
+        rate = tokens / seconds if seconds else None
+        return replace(entry.result, replies=tuple(shown), runs=runs, tok_s=rate, identical=identical, difference=worst)
 
+    def _compared(self, at: int, replies: Sequence[CompletedReply]) -> tuple[CompletedReply, TextDifference | None]:
+        """Return the reply that differs most, or that with the median rate."""
+        worst: tuple[CompletedReply, CompletedReply, TextDifference] | None = None
+        prompt = self._prompts[at]
+        for own, reply in product(self._distinct(self._baseline.replies[at]), self._distinct(replies)):
+            start = first_difference(self._text(own), self._text(reply))
+            if start is not None and (worst is None or worst[2].tie):
+                found = self._measure(prompt, own, reply, start)
+                if worst is None or not found.tie:
+                    worst = own, reply, found
+        if worst is None:
+            return _median(replies), None
+        own, reply, difference = worst
+        difference = replace(difference, tie=difference.tie and not prompt.exact)
+        if at not in self._worst or (self._worst[at][1].tie and not difference.tie):
+            self._worst[at] = own, difference
+        return reply, difference
 
-def _distinct(replies: Sequence[CompletedReply]) -> list[CompletedReply]:
-    """Return one reply per text, preferably the one with the median rate."""
-    return list({reply.tokens: reply for reply in (*replies, _median(replies))}.values())
+    def _outcome(self) -> CompareResult:
+        """Return the outcome.
+
+        Raises:
+            UserError: all contestants but the baseline failed.
+        """
+        others = [entry.result.problem for entry in self._entries[1:]]
+        if others and others[0] is not None and all(others):
+            raise UserError.of(others[0])
+        own = self._baseline.result
+        shown = (self._worst[at][0] if at in self._worst else reply for at, reply in zip(self._answered, own.replies, strict=True))
+        self._baseline.result = replace(own, replies=tuple(shown))
+        return CompareResult(tuple(entry.result for entry in self._entries), tuple(self._left_out.items()), self._in_characters)
+
+    @property
+    def _answered(self) -> list[int]:
+        """Indexes of the prompts that the baseline answered."""
+        return [at for at in range(len(self._prompts)) if at not in self._left_out]
+
+    @property
+    def _in_characters(self) -> bool:
+        """Whether texts are compared, as tokens aren't known or those of other models."""
+        replies = (reply for entry in self._entries for each in entry.replies.values() for reply in each)
+        return self._on_endpoint and (bool(self._request.pairs) or not all(reply.tokens for reply in replies))
+
+    def _text(self, reply: CompletedReply) -> Sequence[object]:
+        return reply.thinking + reply.text if self._in_characters else reply.tokens
+
+    def _distinct(self, replies: Sequence[CompletedReply]) -> list[CompletedReply]:
+        """Return one reply per text, preferably the one with the median rate."""
+        return list({self._text(reply): reply for reply in (*replies, _median(replies))}.values())
 
 
 def _median(replies: Sequence[CompletedReply]) -> CompletedReply:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import mlx.core as mx
@@ -17,8 +18,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
     Calibrate,
-    CompareDrafters,
-    CompareRequest,
+    Compare,
     Connect,
     CountTokens,
     ForgetPrompts,
@@ -33,9 +33,8 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.decoding.turns import ReplyClock, Turns
-from mlx_engine.engine.comparison import compare
-from mlx_engine.engine.drafter_comparison import compare_drafters
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
+from mlx_engine.engine.local_comparison import compare
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.hardware import machine, memory
@@ -109,10 +108,8 @@ class Engine:
                 return iter(())
             case GenerationRequest():
                 return self.generate(request, cancel)
-            case CompareRequest():
-                return self._compare(request, cancel)
-            case CompareDrafters():
-                return compare_drafters(self, request, cancel)
+            case Compare():
+                return compare(self, request, cancel)
             case CountTokens():
                 with suppress(RenderingCancelled):
                     return iter((self.count_tokens(request, cancel),))
@@ -134,12 +131,9 @@ class Engine:
             case TuneDrafter():
                 return tune(self._idle_pair(), self.generate, request, cancel)
             case SelectKernels(again=again):
-                return kernel_selection.select(self._idle_pair(), self._compare, cancel, again)
+                return kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again)
             case Connect():
                 raise TypeError("EngineSwitch connects to servers")
-
-    def _compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        return compare(self.pair, self.generate, request, cancel)
 
     def load(
         self, target: Path, drafter: Path | None, drafter_bits: int | None = None, tuned: bool = True

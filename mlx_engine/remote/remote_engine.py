@@ -13,10 +13,10 @@ import httpx2
 
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, NextReply, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.limits import cut_results, result_lengths
 from mlx_engine.contract.requests import (
-    CompareRequest,
+    Compare,
     Connect,
     CountTokens,
     ForgetPrompts,
@@ -29,8 +29,8 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.engine.bridge import to_async
+from mlx_engine.engine.comparison import Comparison
 from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, complete_address, refused, unreachable
-from mlx_engine.remote.endpoint_comparison import compare
 from mlx_engine.remote.request_body import body_of
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.streamed_reply import ReplyStream, data_of
@@ -38,6 +38,7 @@ from mlx_engine.remote.streamed_reply import ReplyStream, data_of
 log = logging.getLogger(__name__)
 
 _ERROR_BYTES = 100_000
+_NOT_HERE = EngineText.of("remote_not_here", "This isn't available with a remote server.")
 _END_S = 2.0  # for response bodies that are closed at the end
 
 
@@ -158,14 +159,14 @@ class RemoteEngine:
                     await self._connect(run)
                 case GenerationRequest():
                     await _forward(run, self._fitting_reply(run.request))
-                case CompareRequest():
-                    await _forward(run, self._compare(run.request))
+                case Compare():
+                    await _forward(run, self._compare(run.request, run.cancelled))
                 case CountTokens():
                     await self._count(run, run.request)
                 case SavePrompts() | ForgetPrompts() | KeepPrompts():
                     run.deliver(PromptsSaved())
                 case _:
-                    raise UserError("remote_not_here", "This isn't available with a remote server.")
+                    raise UserError.of(_NOT_HERE)
         except UserError as error:
             run.deliver(Failed.because(error))
         except httpx2.HTTPError as error:
@@ -244,24 +245,34 @@ class RemoteEngine:
             raise
         yield stream.end()
 
-    async def _compare(self, request: CompareRequest) -> AsyncIterator[Event]:
-        """Compare the server's two modes, or it with a pair here."""
-        if request.here is None or self._local is None:
-            async for event in compare(self._reply, request):
-                yield event
-            return
-        local = self._local
+    async def _compare(self, request: Compare, cancel: threading.Event) -> AsyncIterator[Event]:
+        """Compare the server's two modes, or the server with pairs here; see `play`."""
+        steps = Comparison(replace(request, pause_s=0.0), cancel, on_endpoint=True).steps()
+        local, seen, here = self._local, list[Event](), False
         try:
-            async for event in _events(local, request.here):
-                yield event
-
-            def generate(one: GenerationRequest) -> AsyncIterator[Event]:
-                return _events(local, replace(one, mode="dflash")) if one.mode == "plain" else self._reply(one)
-
-            async for event in compare(generate, request):
-                yield event
+            with suppress(StopIteration):
+                while True:
+                    step = steps.send(seen) if seen else next(steps)
+                    seen = []
+                    if not isinstance(step, LoadPair | GenerationRequest):
+                        here = isinstance(step, NextReply) and step.contestant.pair is not None
+                        yield step
+                        continue
+                    try:
+                        if isinstance(step, GenerationRequest) and not here:
+                            events = self._reply(step)
+                        elif local is not None:
+                            events = _events(local, step)
+                        else:
+                            raise UserError.of(_NOT_HERE)
+                        async for event in events:
+                            seen.append(event)
+                            yield event
+                    except UserError as error:
+                        seen.append(Failed.because(error))
         finally:
-            local.submit(UnloadPair(), lambda _: None)
+            if local is not None and request.pairs:
+                local.submit(UnloadPair(), lambda _: None)
 
     async def _count(self, run: _RemoteRun, request: CountTokens) -> None:
         server = await self._connected()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Failed, PairInfo
-from mlx_engine.contract.requests import CompareRequest, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
+from mlx_engine.contract.requests import Compare, Connect, CountTokens, GenerationRequest, LoadPair, Request, UnloadPair
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.remote_engine import RemoteEngine
 
@@ -30,10 +30,10 @@ class EngineSwitch:
         if isinstance(request, LoadPair):
             return self._local.submit(request, self._then_use(None, deliver))
         remote = self._remote
-        if remote is None or not isinstance(request, GenerationRequest | CompareRequest | CountTokens):
+        if remote is None or not isinstance(request, GenerationRequest | Compare | CountTokens):
             return self._local.submit(request, deliver)
-        reply = request.request if isinstance(request, CompareRequest) else request
-        if isinstance(reply, GenerationRequest) and reply.private:
+        replies = request.requests if isinstance(request, Compare) else (request,)
+        if any(isinstance(reply, GenerationRequest) and reply.private for reply in replies):
             run = Run(request, deliver)
             deliver(Failed.because(UserError("remote_private", "This chat is private, so it isn't sent to a server.")))
             deliver(None)

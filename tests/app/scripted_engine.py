@@ -8,18 +8,11 @@ from pathlib import Path
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
-    CompareResult,
-    CompareRun,
-    CompletedReply,
-    DrafterResult,
-    DrafterRun,
-    DraftersCompared,
     Event,
     Finished,
     LoadProgress,
     PairInfo,
     PrefillProgress,
-    Proposer,
     Round,
     Stats,
     StopReason,
@@ -28,7 +21,7 @@ from mlx_engine.contract.events import (
 )
 from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
-from mlx_engine.contract.requests import CompareDrafters, CompareRequest, CountTokens, GenerationRequest, Message, Mode
+from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, Message, Mode, Request
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
@@ -126,6 +119,7 @@ class ScriptedEngine(EngineDouble):
         self.tokens_per_tool = 0
         self.counted: list[CountTokens] = []
         self.closed_early = 0
+        self._compared: list[Path | None] = []  # drafters
         self.loaded: list[tuple[Path, Path | None]] = []
 
     def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
@@ -162,51 +156,25 @@ class ScriptedEngine(EngineDouble):
             self.closed_early += 1
             yield done(request.mode, "cancelled", tokens=1)
 
-    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        replies: dict[Mode, CompletedReply] = {}
-        order: list[Mode] = []
-        for repeat in range(request.repeats):
-            order += ["dflash", "plain"] if repeat % 2 else ["plain", "dflash"]
-        for index, mode in enumerate(order):
-            yield CompareRun(mode, index, len(order))
-            text = ""
-            for event in self.generate(replace(request.request, mode=mode), cancel):
-                if mode == "plain" and isinstance(event, Finished) and event.stats.decode_tok_s == DFLASH_TOK_S:
-                    event = replace(event, stats=replace(event.stats, decode_tok_s=PLAIN_TOK_S))
-                yield event
-                text += event.text if isinstance(event, Commit) else ""
-                if isinstance(event, Finished):
-                    if event.reason == "cancelled":
-                        return
-                    replies[mode] = CompletedReply(text, "", (1, 2, 3), event.reason, event.stats)
-        yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
+    def loaded_pair(self) -> PairInfo:
+        """The kind is named by the drafter's folder."""
+        name = (self.loaded[-1][1] or Path()).name if self.loaded else ""
+        return replace(self.pair, drafter_kind=name, drafter=f"lab/{name}", drafter_bytes=900_000_000)
 
-    def compare_drafters(self, request: CompareDrafters, cancel: threading.Event) -> Iterator[Event]:
-        """The kinds are named by the drafters' folders; the last of them is the fastest."""
-        results: list[DrafterResult] = []
-        count = len(request.requests)
-        for index, drafter in enumerate((None, None, *request.drafters)):
-            if drafter is not None:
-                yield from self.load(request.target, drafter)
-            proposer: Proposer = ("plain", "lookup", "drafter")[min(index, 2)]  # type: ignore[assignment]
-            kind = drafter.name if drafter else ""
-            mode: Mode = "dflash" if index else "plain"
-            replies: list[CompletedReply] = []
-            for at, asked in enumerate(request.requests):
-                yield DrafterRun(proposer, kind, drafter, index * count + at, (2 + len(request.drafters)) * count)
-                text = ""
-                for event in self.generate(replace(asked, mode=mode), cancel):
-                    yield event
-                    text += event.text if isinstance(event, Commit) else ""
-                    if isinstance(event, Finished):
-                        if event.reason == "cancelled":
-                            return
-                        replies.append(CompletedReply(text, "", (1, 2, 3), event.reason, event.stats))
-            size = 900_000_000 if drafter else 0
-            name = f"lab/{kind}" if drafter else ""
-            results.append(DrafterResult(proposer, kind, name, drafter, size, tuple(replies), 40.0 + 30 * index, count))
-            yield results[-1]
-        yield DraftersCompared(tuple(results))
+    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
+        """In comparisons, plain replies are slower. Of several drafters, the last one is the fastest."""
+        if isinstance(request, Compare):
+            self._compared = [pair.drafter for pair in request.pairs]
+        for event in super().run(request, cancel):
+            if isinstance(request, GenerationRequest) and isinstance(event, Finished) and event.stats.decode_tok_s == DFLASH_TOK_S:
+                event = replace(event, stats=replace(event.stats, decode_tok_s=self._rate(request)))
+            yield event
+
+    def _rate(self, request: GenerationRequest) -> float:
+        if not self._compared:
+            return PLAIN_TOK_S if request.mode == "plain" else DFLASH_TOK_S
+        drafted = 1 if request.lookup_only else 2 + self._compared.index(self.loaded[-1][1])
+        return 40.0 + 30 * drafted * (request.mode != "plain")
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
         self.measured.append(again)

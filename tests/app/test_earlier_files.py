@@ -1,5 +1,6 @@
 """Files that an earlier version of the app wrote still open, with everything in them."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.storage.chat_tree import Chat
+from app.storage.comparison_record import ComparisonRecord
 from app.storage.store import Store
 from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.pair import CustomPair, custom_pairs
@@ -59,10 +61,24 @@ def test_chats_open_with_versions_calls_files_and_folders(earlier: Session) -> N
 
 
 def test_comparisons_of_modes_and_of_drafters_are_listed(earlier: Session) -> None:
-    found = list[object]()
+    found = list[ComparisonRecord]()
     earlier.services.store.read(Store.comparisons, found.extend)
     earlier.until(lambda: bool(found))
-    assert [record.prompt for record in found] == ["Which one?", "Read this"]  # type: ignore[attr-defined]
+    drafters, modes = found
+    assert (drafters.prompt, modes.prompt) == ("Which one?", "Read this")
+    assert [(row.proposer, row.tok_s, row.identical) for row in drafters.rows] == [
+        ("plain", 40.0, 1),
+        ("lookup", 70.0, 1),
+        ("drafter", 100.0, 1),
+        ("drafter", 130.0, 1),
+    ]
+    assert (drafters.shown, drafters.fastest, drafters.replies[1].text) == (3, drafters.rows[3], "Fine.")
+    assert [(row.proposer, row.rates, row.first_token_s) for row in modes.rows] == [
+        ("plain", (512.3,), 0.038),
+        ("drafter", (512.3,), 0.038),
+    ]
+    assert [reply.text for reply in modes.replies] == ["Same", "Same"] and modes.verdict == "identical"
+    assert ComparisonRecord.from_json(json.loads(json.dumps(modes.to_json()))) == modes
 
 
 def test_settings_are_kept(earlier: Session) -> None:

@@ -158,10 +158,10 @@ class TestCapabilities:
             dialog.run_button.click()
             app.until(lambda: not app.conductor.busy)
             record = dialog.record
-            assert record is not None and record.engines == ("Demo pair on this computer", "Office · demo")
-            assert (record.plain.text, record.dflash.text[:12]) == ("I am another model", "I am only a ")
-            assert [dialog.sides[mode].name.text() for mode in ("plain", "dflash")] == list(record.engines)
-            assert dialog.figures.names["plain"].text() == record.engines[0]
+            assert record is not None and [row.name for row in record.rows] == ["Demo pair on this computer", "Office · demo"]
+            assert (record.replies[0].text, record.replies[1].text[:12]) == ("I am another model", "I am only a ")
+            assert [side.name.text() for side in dialog.sides] == [row.name for row in record.rows]
+            assert dialog.figures.rows[0].name.text() == record.rows[0].name
             assert dialog.headline.text() == "Demo pair on this computer is 1.3× as fast"
             assert dialog.verdict.text().startswith("The replies differ starting at character 6. ")
             assert app.engine.requests[0].seed == json.loads(replay.seen[-1][3])["seed"]

@@ -16,9 +16,9 @@ from app.storage.settings import ChatSettings
 from app.text.language import number
 from mlx_engine.cli.generate import stats_line
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import CompareResult, Failed, Finished, PrefillProgress, Stats
+from mlx_engine.contract.events import CompareResult, ContestantResult, Failed, Finished, PrefillProgress, Stats, TextDifference
 from mlx_engine.contract.events import CompletedReply as WholeReply
-from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, Message
 from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
@@ -189,27 +189,34 @@ def test_the_system_prompt_does_not_count_as_a_message_before_the_prompt(system:
     first = chat.ask("Hi", "plain")
     first.reply.accept(commit("Hello"), 0.0)
     second = chat.ask("And?", "plain")
-    result = CompareResult(whole("plain"), whole("dflash"), 3.0, None, None, "identical")
-    counts = [ComparisonRecord.of(result, {}, PAIR, turn.prompt, turn.request).before for turn in (first, second)]
+    counts = [compared(1.0, None, turn.request).before for turn in (first, second)]
     assert counts == [0, 2]
 
 
-def whole(mode: str) -> WholeReply:
-    return WholeReply("text", "", (1, 2, 3), "eos", stats(mode))  # type: ignore[arg-type]
-
-
-def compared(ratio: float, at: int | None, margin: float | None, verdict: str) -> ComparisonRecord:
-    result = CompareResult(whole("plain"), whole("dflash"), ratio, at, margin, verdict)  # type: ignore[arg-type]
-    return ComparisonRecord.of(result, {}, PAIR, "Hi", GenerationRequest())
+def compared(
+    ratio: float | None,
+    difference: TextDifference | None = None,
+    request: GenerationRequest | None = None,
+    names: tuple[str, ...] = (),
+) -> ComparisonRecord:
+    plain, drafted = (
+        ContestantResult(
+            contestant,
+            replies=(WholeReply("text", "", (1, 2, 3), "eos", stats(mode)),),  # type: ignore[arg-type]
+            tok_s=rate and 100.0 * rate,
+        )
+        for contestant, mode, rate in zip(BOTH_MODES, ("plain", "dflash"), (1.0, ratio), strict=True)
+    )
+    outcome = CompareResult((plain, replace(drafted, difference=difference)))
+    return ComparisonRecord.of(outcome, Compare((request or GenerationRequest(),)), PAIR, ("Hi",), names)
 
 
 @given(st.floats(0.1, 900), st.floats(0.1, 900), st.booleans())
 def test_the_ratio_of_a_comparison_follows_from_the_speeds_shown(plain: float, dflash: float, with_a_server: bool) -> None:
-    record = compared(dflash / plain, None, None, "identical")
-    sides = (replace(side, tok_s=(speed,)) for side, speed in ((record.plain, plain), (record.dflash, dflash)))
-    record = replace(record, **dict(zip(("plain", "dflash"), sides, strict=True)), engines=("Here", "Server") * with_a_server)
+    record = compared(1.0, names=("Here", "Server") * with_a_server)
+    rows = tuple(replace(row, tok_s=speed) for row, speed in zip(record.rows, (plain, dflash), strict=True))
     speeds = [float(wording.plain_rate(speed)) for speed in (dflash, plain)]
-    headline = verdict_on(record)[0]
+    headline = verdict_on(replace(record, rows=rows))[0]
     if found := re.search(r"([\d.,]+)×", headline):
         computed = max(speeds) / min(speeds) if with_a_server else speeds[0] / speeds[1]
         assert found[1] == number(computed, 2 if "slower" in headline else 1)
@@ -218,20 +225,18 @@ def test_the_ratio_of_a_comparison_follows_from_the_speeds_shown(plain: float, d
 
 
 def test_a_comparison_has_a_headline_and_a_verdict() -> None:
-    result = compared(3.94, None, None, "identical")
-    headline, verdict = verdict_on(result)
+    headline, verdict = verdict_on(compared(3.94))
     assert headline == "DFlash is 3.9× as fast"
     assert verdict == "Both replies are identical, token for token (13 tokens). Speed is tokens per second after the first token."
-    assert "slower" in verdict_on(replace(result, ratio=0.8))[0]
-    assert "equally" in verdict_on(replace(result, ratio=1.01))[0]
-    assert "too short to measure" in verdict_on(replace(result, ratio=None))[0]
+    assert "slower" in verdict_on(compared(0.8))[0]
+    assert "equally" in verdict_on(compared(1.01))[0]
+    assert "too short to measure" in verdict_on(compared(None))[0]
 
 
 def test_ties_and_differences_have_their_own_verdicts_and_count_from_one() -> None:
-    result = compared(3.0, 41, 0.0004, "tie")
-    assert "token 42" in verdict_on(result)[1] and "tie" in verdict_on(result)[1]
-    other = replace(result, verdict="different", margin=1.5)
-    verdict = verdict_on(other)[1]
+    verdict = verdict_on(compared(3.0, TextDifference(41, 0.0004, True)))[1]
+    assert "token 42" in verdict and "tie" in verdict
+    verdict = verdict_on(compared(3.0, TextDifference(41, 1.5)))[1]
     assert "differ starting at token 42" in verdict and "differ by 1.5" in verdict
 
 

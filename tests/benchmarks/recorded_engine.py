@@ -8,9 +8,6 @@ from pathlib import Path
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
-    CompareResult,
-    CompareRun,
-    CompletedReply,
     Event,
     Finished,
     LoadProgress,
@@ -24,7 +21,7 @@ from mlx_engine.contract.events import (
     TuningProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
-from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 TEXT = '''## Checking whether a number is prime
@@ -119,7 +116,7 @@ class RecordedEngine(EngineDouble):
             done += len(taken)
             by = _by(len(taken))
             runs = tuple((source, len(text)) for source, text in zip(by, taken, strict=True))
-            yield Commit("".join(taken), "answer", tuple(range(len(taken))), by, runs)
+            yield Commit("".join(taken), "answer", tuple(range(done - len(taken), done)), by, runs)
             if step > 1:
                 rounds += 1
                 kept += accepted
@@ -133,25 +130,6 @@ class RecordedEngine(EngineDouble):
             0, 0, request.seed or 1,
         )  # fmt: skip
         yield Finished(reason, stats)
-
-    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        replies: dict[Mode, CompletedReply] = {}
-        modes: tuple[Mode, Mode] = ("plain", "dflash")
-        for index, mode in enumerate(modes):
-            yield CompareRun(mode, index, 2)
-            text = ""
-            for event in self.generate(GenerationRequest(request.request.messages, mode=mode), cancel):
-                yield event
-                if isinstance(event, Commit):
-                    text += event.text
-                elif isinstance(event, Finished):
-                    if event.reason == "cancelled":
-                        return
-                    tokens = tuple(range(event.stats.tokens))
-                    replies[mode] = CompletedReply(text, "", tokens, event.reason, event.stats)
-        plain, dflash = replies["plain"], replies["dflash"]
-        rates = dflash.stats.decode_tok_s, plain.stats.decode_tok_s
-        yield CompareResult(plain, dflash, rates[0] / rates[1] if rates[0] and rates[1] else None, None, None, "identical")
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)

@@ -9,8 +9,6 @@ from pathlib import Path
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
-    CompareResult,
-    CompareRun,
     CompletedReply,
     Event,
     Failed,
@@ -21,11 +19,12 @@ from mlx_engine.contract.events import (
     Round,
     Stats,
     StopReason,
+    TextDifference,
     TokenCount,
     TuningProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated
-from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
 
 
@@ -103,7 +102,8 @@ class ScriptedEngine(EngineDouble):
             if cancel is not None and cancel.is_set():
                 reason = "cancelled"
                 break
-            yield Commit(text, channel, (number,), ("drafter",))  # type: ignore[arg-type]
+            differs = request.mode == "plain" and number == self._parts_at
+            yield Commit(text, channel, (99 if differs else number,), ("drafter",))  # type: ignore[arg-type]
         if request.mode == "dflash":
             yield Round(8, "drafter", 4, 3, 0.3)
         yield Finished(reason, stats(request.mode))
@@ -121,18 +121,5 @@ class ScriptedEngine(EngineDouble):
             return
         yield Calibrated((128,), (2, 8), (0.01,), ((0.011, 0.012),), ((0.004, 0.005),), True)
 
-    def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        replies: list[CompletedReply] = []
-        for index, mode in enumerate(("plain", "dflash")):
-            yield CompareRun(mode, index, 2)  # type: ignore[arg-type]
-            asked = GenerationRequest(request.request.messages, mode=mode)  # type: ignore[arg-type]
-            for event in self.generate(asked, cancel):
-                yield event
-                if isinstance(event, Failed) or (isinstance(event, Finished) and event.reason == "cancelled"):
-                    return
-                if isinstance(event, Finished):
-                    text = "".join(text for channel, text in self._pieces if channel == "answer")
-                    replies.append(CompletedReply(text, "", tuple(range(len(self._pieces))), event.reason, event.stats))
-        margin = None if self._parts_at is None else 0.5
-        verdict = "identical" if self._parts_at is None else "different"
-        yield CompareResult(replies[0], replies[1], 3.0, self._parts_at, margin, verdict)  # type: ignore[arg-type]
+    def difference(self, request: GenerationRequest, baseline: CompletedReply, reply: CompletedReply, at: int) -> TextDifference:
+        return TextDifference(at, 0.5)

@@ -1,34 +1,31 @@
-"""The two replies of a comparison and the table of their statistics."""
+"""The two replies of a comparison, and the table of its figures."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.rendering.blocks_view import BlocksView
 from app.storage import wording
-from app.storage.comparison_record import ComparisonRecord, Difference, side_names, spread
+from app.storage.comparison_record import ComparisonRow, Difference, row_names, spread
 from app.storage.reply import Reply
-from app.text.language import tr
+from app.text.language import tr, translated
 from app.views.transcript.message_views import ThinkingView
 from app.views.transcript.scrolling_column import FollowingScrollArea
 from app.views.transcript.stats_line import StatsLine
-from app.widgets.controls import ThinBar, button, small_label
+from app.widgets.comparison_table import UNKNOWN, ComparisonTable
+from app.widgets.controls import button, small_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme
-from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import Mode
-
-MODES: tuple[Mode, Mode] = ("plain", "dflash")
-UNKNOWN = "–"
 
 
 class CompareSide(QWidget):
-    """A view of one mode's reply that follows the text as it grows."""
+    """A view of one contestant's reply that follows the text as it grows."""
 
     def __init__(self, theme: Theme, mode: Mode) -> None:
         super().__init__()
-        self._theme, self._mode = theme, mode
+        self._theme, self.mode = theme, mode
         self._reply: Reply | None = None
         self._shown_length = 0
         self._difference: Difference | None = None
@@ -55,12 +52,12 @@ class CompareSide(QWidget):
         self.clear()
 
     def clear(self) -> None:
-        self.show_reply(Reply(self._mode, 0))
+        self.show_reply(Reply(self.mode, 0))
 
-    def show_name(self, names: dict[Mode, str] | None) -> None:
-        """Name the engine of this side. Without names, the statistics name the mode."""
-        self.name.setText(names[self._mode] if names else "")
-        self.name.setVisible(names is not None)
+    def show_name(self, name: str) -> None:
+        """Name the contestant of this side. Without a name, the statistics name the mode."""
+        self.name.setText(name)
+        self.name.setVisible(bool(name))
 
     def show_reply(self, reply: Reply) -> None:
         """Show the current text and statistics of a reply."""
@@ -162,83 +159,37 @@ def _describe(difference: Difference, text: str) -> str:
     return tr("Ends here; the other reply continues")
 
 
-class CompareFigures(QWidget):
-    """A table with one row per mode: name, speed bar, and statistics."""
+class CompareFigures(ComparisonTable):
+    """The contestants' figures: rounds of two modes, or memory of drafters."""
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(18)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        right = Qt.AlignmentFlag.AlignRight
-        titles = (tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
-        for index, title in enumerate(titles, 2):
-            grid.addWidget(small_label(theme, title, "faint", selectable=True), 0, index, right)
-        self.names: dict[Mode, QLabel] = {}
-        self.bars: dict[Mode, ThinBar] = {}
-        self.cells: dict[Mode, list[QLabel]] = {}
-        for row, mode in enumerate(MODES, 1):
-            name = wording.mode_names()[mode]
-            self.bars[mode] = ThinBar(theme, tr("{mode} speed", mode=name), "accent" if mode == "dflash" else "faint")
-            self.cells[mode] = [small_label(theme, UNKNOWN, selectable=True) for _ in titles]
-            self.names[mode] = small_label(theme, name, "secondary", selectable=True)
-            grid.addWidget(self.names[mode], row, 0)
-            grid.addWidget(self.bars[mode], row, 1)
-            for index, (title, cell) in enumerate(zip(titles, self.cells[mode], strict=True), 2):
-                cell.setAccessibleName(f"{name}: {title}")
-                grid.addWidget(cell, row, index, right)
+    def __init__(self, theme: Theme, rows: Sequence[ComparisonRow]) -> None:
+        self._of_drafters = len(rows) > 2
+        titles = [tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens")]
+        if self._of_drafters:
+            titles = [tr("tok/s"), tr("Tokens/round"), tr("Memory"), tr("Text")]
+        super().__init__(theme, titles, [("", row.drafter * self._of_drafters) for row in rows])
+        self.show_rows(rows)
 
-    def show_running(self, replies: dict[Mode, Reply], names: dict[Mode, str]) -> None:
-        """Show the current run of each mode. A tilde marks an estimated speed."""
-        self._show_names(names)
-        rates: dict[Mode, float | None] = dict.fromkeys(MODES)
-        for mode in MODES:
-            reply, texts = replies.get(mode), [UNKNOWN] * len(self.cells[mode])
-            if reply is not None and reply.stats is not None:
-                rates[mode] = reply.stats.decode_tok_s
-                texts = _cells(reply.stats, reply.stats.decode_tok_s, reply.stats.ttft_s)
-            elif reply is not None:
-                rates[mode] = rate = reply.rate.tok_s
-                estimate = UNKNOWN if rate is None else "~" + wording.plain_rate(rate)
-                rounds = _number(reply.rounds if mode == "dflash" else None)
-                texts = [estimate, UNKNOWN, rounds, _number(reply.tokens_per_round, 1), wording.number(reply.tokens)]
-            self._show(mode, texts)
-        self._show_bars(rates)
+    def show_rows(self, rows: Sequence[ComparisonRow], fastest: ComparisonRow | None = None) -> None:
+        """Show figures, and highlight DFlash or the fastest drafter, once it is known.
 
-    def show_record(self, record: ComparisonRecord) -> None:
-        """Show the medians of all runs and the range of their speeds."""
-        self._show_names(side_names(record.engines))
-        for mode in MODES:
-            side = record.side(mode)
-            self._show(mode, _cells(side.stats, side.rate, side.first_token, side.tok_s))
-        self._show_bars({mode: record.side(mode).rate for mode in MODES})
+        A tilde marks an estimated speed.
+        """
+        for shown, row, name in zip(self.rows, rows, row_names(rows), strict=True):
+            shown.show_name(row.kind or name if self._of_drafters else name)
+            shown.show(self._texts(row), translated(row.problem) if row.problem else "")
+        accented = 1 if not self._of_drafters else None if fastest is None else rows.index(fastest)
+        self.show_speeds([row.tok_s for row in rows], accented, self._of_drafters)
 
-    def _show_names(self, names: dict[Mode, str]) -> None:
-        for mode, name in names.items():
-            self.names[mode].setText(name)
-
-    def _show(self, mode: Mode, texts: Sequence[str]) -> None:
-        for cell, text in zip(self.cells[mode], texts, strict=True):
-            cell.setText(text)
-
-    def _show_bars(self, rates: dict[Mode, float | None]) -> None:
-        fastest = max((rate for rate in rates.values() if rate), default=1.0)
-        for mode, bar in self.bars.items():
-            bar.show_fraction((rates[mode] or 0.0) / fastest)
-
-
-def _cells(stats: Stats, rate: float | None, first_token: float | None, runs: Sequence[float] = ()) -> list[str]:
-    span = spread(runs)
-    return [
-        UNKNOWN if rate is None else wording.plain_rate(rate) + (f"  ({span})" if span else ""),
-        UNKNOWN if first_token is None else wording.duration(first_token),
-        _number(stats.rounds or None),
-        _number(stats.tokens_per_round, 1),
-        wording.number(stats.tokens),
-    ]
+    def _texts(self, row: ComparisonRow) -> tuple[str, ...]:
+        rate = UNKNOWN if row.tok_s is None else ("" if row.replies else "~") + wording.plain_rate(row.tok_s)
+        per_round = _number(row.tokens_per_round, 1)
+        if self._of_drafters:
+            return rate, per_round, wording.size(row.bytes) if row.bytes else UNKNOWN, row.text
+        span = spread(row.rates)
+        first = UNKNOWN if row.first_token_s is None else wording.duration(row.first_token_s)
+        return rate + (f"  ({span})" if span else ""), first, _number(row.rounds), per_round, _number(row.tokens)
 
 
 def _number(value: float | None, digits: int = 0) -> str:
-    return UNKNOWN if value is None else wording.number(value, digits)
+    return wording.number(value, digits) if value else UNKNOWN

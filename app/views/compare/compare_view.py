@@ -1,4 +1,4 @@
-"""The Compare window: plain decoding and DFlash, side by side."""
+"""The Compare window: two replies side by side, and everyone's figures."""
 
 import json
 import re
@@ -10,25 +10,20 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
-from app.session.compare_run import Comparison, ComparisonOptions, DrafterComparison
+from app.session.compare_run import CompareRun, ComparisonOptions
 from app.session.conductor import Conductor
 from app.storage.chat_tree import Turn, messages_before_prompt
-from app.storage.comparison_record import ComparisonRecord, difference_between, side_names, verdict_on
-from app.storage.drafters_record import DrafterRow, DraftersRecord, row_name, verdict_on_drafters
+from app.storage.comparison_record import ComparisonRecord, ComparisonRow, difference_between, row_names, verdict_on
 from app.storage.reply import Reply
-from app.storage.wording import mode_names
 from app.text.language import number, sentences, tr
-from app.views.compare.compare_side import MODES, CompareFigures, CompareSide
+from app.views.compare.compare_side import CompareFigures, CompareSide
 from app.views.compare.comparison_card import card, png
-from app.views.compare.drafter_table import DrafterTable
 from app.views.compare.history_list import HistoryList
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.contract.events import DraftersCompared
-from mlx_engine.contract.requests import LoadPair, Mode
-from mlx_engine.models.library.library import model_name
+from mlx_engine.contract.requests import BOTH_MODES, LoadPair
 from mlx_engine.models.library.pair import demo_pair
 
 REPEATS = (1, 3, 5, 9)
@@ -46,9 +41,8 @@ class CompareDialog(QDialog):
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._conductor = theme, conductor
-        self.comparison: Comparison | DrafterComparison | None = None
-        self.table: DrafterTable | None = None
-        self.record: ComparisonRecord | DraftersRecord | None = None
+        self.comparison: CompareRun | None = None
+        self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
         self._long_prompt = ""
         self.setWindowTitle(tr("Compare"))
@@ -81,8 +75,8 @@ class CompareDialog(QDialog):
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.hint = small_label(theme, look="secondary", wrap=True)
-        self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
-        self.figures = CompareFigures(theme)
+        self.sides = CompareSide(theme, "plain"), CompareSide(theme, "dflash")
+        self.figures = CompareFigures(theme, [ComparisonRow(one.proposer) for one in BOTH_MODES])
         self.headline = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
         self.headline.setAccessibleName(tr("Result"))
         self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
@@ -105,11 +99,11 @@ class CompareDialog(QDialog):
 
         exports = (self.save_button, self.copy_button, self.image_button)
         self._replies = QWidget()
-        row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20, parent=self._replies)
+        row((self.sides[0], 1), line("upright"), (self.sides[1], 1), spacing=20, parent=self._replies)
         self._replies.setMinimumHeight(REPLIES_HEIGHT)
-        self._tables = column()
+        self._table = column(self.figures)
         options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
-        result = (self.headline, self.verdict, row(self.use_button, None), self._tables, self.figures)
+        result = (self.headline, self.verdict, row(self.use_button, None), self._table)
         page = column(
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
             (ScrollingPage(column(options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
@@ -124,7 +118,6 @@ class CompareDialog(QDialog):
             signal.connect(self._show_state)
         self._find_drafters()
         conductor.comparisons.message.connect(self.status.setText)
-        self._show_table(None)
         self._show_state()
 
     # Comparison
@@ -134,40 +127,37 @@ class CompareDialog(QDialog):
         self._conductor.loader.find_drafters()
 
     @Slot(object)
-    def follow(self, comparison: Comparison | DrafterComparison) -> None:
+    def follow(self, comparison: CompareRun) -> None:
         """Show a comparison that has started."""
         self.comparison, self.record, self._turn = comparison, None, comparison.turn
         if comparison.prompt != self._full_prompt:
             self._show_prompt(comparison.prompt)
-        for side in self.sides.values():
+        for side in self.sides:
             side.clear()
-        self._show_table([*map(model_name, comparison.drafters)] if isinstance(comparison, DrafterComparison) else None)
+        self._renew_table(comparison.rows)
         self.error.hide()
         self.status.clear()
         comparison.changed.connect(self.refresh)
         self.refresh()
 
     @Slot(object)
-    def show_record(self, record: ComparisonRecord | DraftersRecord) -> None:
+    def show_record(self, record: ComparisonRecord) -> None:
         """Show an earlier comparison, unless one is running."""
         if self.running:
             return
         self.comparison, self._turn = None, None
-        self._show_table([row.drafter for row in record.rows[2:]] if isinstance(record, DraftersRecord) else None)
+        self._renew_table(record.rows)
         self.error.hide()
         self._show_prompt(record.prompt)
         self._show_result(record)
         self._show_state()
 
-    def _show_table(self, drafters: Sequence[str] | None) -> None:
-        """Show the table of a comparison of these drafters, or that of both modes if None."""
-        if self.table is not None:
-            self.table.hide()
-            self.table.deleteLater()
-        self.table = DrafterTable(self._theme, drafters) if drafters is not None else None
-        if self.table is not None:
-            self._tables.addWidget(self.table)
-        self.figures.setVisible(drafters is None)
+    def _renew_table(self, rows: Sequence[ComparisonRow]) -> None:
+        """Replace the table by one for these contestants."""
+        self.figures.hide()
+        self.figures.deleteLater()
+        self.figures = CompareFigures(self._theme, rows)
+        self._table.addWidget(self.figures)
 
     def _show_prompt(self, prompt: str) -> None:
         """Show a prompt in the field, truncated if it is very long."""
@@ -229,20 +219,18 @@ class CompareDialog(QDialog):
             self._conductor.compare_prompt(prompt, options)
 
     @property
-    def _outcome(self) -> DraftersCompared | None:
-        """The results of the shown comparison of drafters, once it is complete."""
-        return self.comparison.outcome if isinstance(self.comparison, DrafterComparison) else None
+    def _fastest(self) -> LoadPair | None:
+        """The pair of the fastest drafter that was compared, once this is known."""
+        outcome = self.comparison.outcome if self.comparison is not None and self.comparison.of_drafters else None
+        return outcome.fastest.contestant.pair if outcome is not None and outcome.fastest is not None else None
 
     @property
     def _fastest_pair(self) -> LoadPair | None:
         """The compared target with its fastest drafter, unless it is in use."""
-        state, loader = self.comparison, self._conductor.loader
-        fastest = self._outcome.fastest if self._outcome else None
-        if not isinstance(state, DrafterComparison) or fastest is None or fastest.folder is None:
+        state, loader, fastest = self.comparison, self._conductor.loader, self._fastest
+        if state is None or fastest is None or loader.sent_to or state.here.target != loader.here.target:
             return None
-        if self._conductor.loader.sent_to or state.here.target != loader.here.target:
-            return None
-        folders = state.here.target or demo_pair()[0], fastest.folder
+        folders = fastest.target, fastest.drafter
         target, drafter = (None, None) if folders == demo_pair() else folders
         found = replace(state.here, target=target, drafter=drafter, auto=False)
         in_use = loader.loaded_from or loader.loading_from or loader.here
@@ -261,56 +249,36 @@ class CompareDialog(QDialog):
         if state is None:
             return
         if state.record is None or state.record is not self.record:
-            if isinstance(state, DrafterComparison):
-                kind = state.current_run.kind if state.current_run and state.current_run.proposer == "drafter" else tr("Lookup")
-                names: dict[Mode, str] | None = mode_names() | {"dflash": kind}
-            else:
-                names = side_names(state.engines) if state.engines else None
-            for side in self.sides.values():
-                side.show_name(names)
-            for mode, reply in state.replies.items():
-                self.sides[mode].show_reply(reply)
-            if isinstance(state, DrafterComparison):
-                self._show_drafters(state)
+            rows, names = state.rows, row_names(state.rows)
+            for side, at in zip(self.sides, (0, state.latest), strict=True):
+                side.show_name(names[at] if state.names or state.of_drafters else "")
+                if (reply := state.replies[at]) is not None:
+                    side.show_reply(reply)
             if state.record is not None:
                 self._show_result(state.record)
             else:
-                if isinstance(state, Comparison):
-                    self.figures.show_running(state.replies, side_names(state.engines))
+                self.figures.show_rows(rows)
                 self._show_headline(*_progress(state))
                 self._show_error(state.error)
         self._show_state()
-
-    def _show_drafters(self, state: DrafterComparison) -> None:
-        assert self.table is not None
-        if state.current_run is not None and state.reply is not None:
-            self.table.show_reply(state.row_of(state.current_run), state.current_run.kind, state.reply)
-        self.table.show_rows({state.row_of(one): DrafterRow.of(one) for one in state.results}, None)
 
     def _show_error(self, error: str) -> None:
         self.error.label.setText(error)
         self.error.setVisible(bool(error))
 
-    def _show_result(self, record: ComparisonRecord | DraftersRecord) -> None:
+    def _show_result(self, record: ComparisonRecord) -> None:
         self.record = record
-        difference = difference_between(record.plain, record.side("dflash"))
-        if isinstance(record, DraftersRecord):
-            assert self.table is not None
-            if record.prompt != self._full_prompt:  # the replies of an earlier prompt differ
-                self._show_prompt(record.prompt)
-            names: dict[Mode, str] | None = record.side_names
-            self.table.show_rows(dict(enumerate(record.rows)), record.fastest)
-            self._show_headline(*verdict_on_drafters(record))
-        else:
-            names = side_names(record.engines) if record.engines else None
-            self.figures.show_record(record)
-            self._show_headline(*verdict_on(record))
-        for mode, side in self.sides.items():
-            ran = record.side(mode)
-            side.show_name(names)
-            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record may hold an earlier run
-                shown = ran.stats.mode if names else mode
-                side.show_reply(Reply(shown, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
+        if record.prompt != self._full_prompt:  # the replies of an earlier prompt may differ
+            self._show_prompt(record.prompt)
+        names, are_named = row_names(record.rows), record.of_drafters or bool(record.rows[0].name)
+        self.figures.show_rows(record.rows, record.fastest)
+        self._show_headline(*verdict_on(record))
+        difference = difference_between(*record.replies)
+        for side, at, shown in zip(self.sides, (0, record.shown), record.replies, strict=True):
+            side.show_name(names[at] if are_named else "")
+            if self.comparison is None or side.shown != (shown.thinking, shown.text):  # the record may hold an earlier reply
+                mode = shown.stats.mode if are_named else side.mode
+                side.show_reply(Reply(mode, record.max_tokens, shown.text, shown.thinking, reason=shown.reason, stats=shown.stats))
             side.mark(difference)
 
     def _show_headline(self, headline: str, verdict: str) -> None:
@@ -321,7 +289,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_state(self) -> None:
-        prompt, loader, outcome = self._full_prompt, self._conductor.loader, self._outcome
+        prompt, loader, state = self._full_prompt, self._conductor.loader, self.comparison
         self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
         self.all_drafters.setEnabled(not self.running)
         count = len(self._last_turns)
@@ -336,10 +304,9 @@ class CompareDialog(QDialog):
         self.repeats.setEnabled(not self.running)
         self.this_computer.setVisible(bool(self._conductor.loader.sent_to))
         self.this_computer.setEnabled(not self.running)
-        fastest = outcome.fastest if outcome else None
-        if outcome and fastest:
-            rows = [DrafterRow.of(one) for one in outcome.results]
-            self.use_button.setText(tr("Use {name}", name=row_name(rows[outcome.results.index(fastest)], rows)))
+        if state is not None and state.outcome is not None and state.outcome.fastest is not None:
+            name = row_names(state.rows)[state.outcome.results.index(state.outcome.fastest)]
+            self.use_button.setText(tr("Use {name}", name=name))
         self.use_button.setVisible(self._fastest_pair is not None)
         self.use_button.setEnabled(not loader.running and not self._conductor.busy)
         self.exact.setEnabled(not self.running and not self._conductor.loader.sent_to)
@@ -348,7 +315,7 @@ class CompareDialog(QDialog):
         self.hint.setText(self._hint(prompt))
         self.save_button.setEnabled(self.record is not None and not self.running)
         for export in (self.copy_button, self.image_button):
-            export.setEnabled(isinstance(self.record, ComparisonRecord) and not self.running)
+            export.setEnabled(self.record is not None and not self.record.of_drafters and not self.running)
         if self.comparison is None and self.record is None:
             self._show_headline("", "")
 
@@ -375,15 +342,13 @@ class CompareDialog(QDialog):
 
     @Slot()
     def copy_image(self) -> None:
-        if isinstance(self.record, ComparisonRecord):
+        if self.record is not None:
             QGuiApplication.clipboard().setImage(card(self._theme, self.record))
             self.status.setText(tr("Image copied."))
 
     @Slot()
     def _save_image(self) -> None:
-        if isinstance(self.record, ComparisonRecord) and (
-            file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))
-        ):
+        if self.record is not None and (file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))):
             self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
@@ -407,25 +372,17 @@ def _beginning(prompt: str) -> str:
     return prompt if len(prompt) <= MAX_SHOWN else f"{prompt[:MAX_SHOWN].rstrip()} …"
 
 
-def _progress(state: Comparison | DrafterComparison) -> tuple[str, str]:
+def _progress(state: CompareRun) -> tuple[str, str]:
     """Return the headline and subtitle of a comparison without a result."""
     if state.error:
         return tr("Comparison failed"), ""
     if not state.running:
         return tr("Stopped"), ""
-    if isinstance(state, DrafterComparison):
-        if state.loading or state.current_run is None:
-            return tr("Comparing…"), tr("Loading the models")
-        name = {"plain": tr("Plain"), "lookup": tr("Lookup")}.get(state.current_run.proposer, state.current_run.kind)
-        index, total = state.current_run.index + 1, state.current_run.total
-        return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)
-    run = state.current_run
-    if run is None:
-        return tr("Comparing…"), tr("Loading the models") if state.with_this_computer else ""
-    mode = side_names(state.engines)[run.mode]
-    if run.total <= 2:
-        return tr("Comparing…"), mode
-    return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=mode, index=run.index // 2 + 1, total=run.total // 2)
+    if state.loading or state.current is None:
+        return tr("Comparing…"), tr("Loading the models") if state.loading else ""
+    name = row_names(state.rows)[state.request.contestants.index(state.current.contestant)]
+    index, total = number(state.current.index + 1), number(state.current.total)
+    return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)
 
 
 class _PromptField(QPlainTextEdit):

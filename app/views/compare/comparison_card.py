@@ -34,8 +34,7 @@ def card(theme: Theme, record: ComparisonRecord) -> QImage:
 
 def _page(theme: Theme, record: ComparisonRecord) -> QWidget:
     headline, verdict = verdict_on(record)
-    table = CompareFigures(theme)
-    table.show_record(record)
+    table = CompareFigures(theme, record.rows)
     edge = QFrame()
     edge.setFixedWidth(5)
     edge.setStyleSheet(f"background: {theme.colors.accent}")

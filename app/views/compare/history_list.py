@@ -5,8 +5,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
 from app.session.compare_run import ComparisonHistory
-from app.storage.comparison_record import ComparisonRecord, short_verdict
-from app.storage.drafters_record import DraftersRecord, row_name
+from app.storage.comparison_record import ComparisonRecord, row_names, short_verdict
 from app.text.language import number, tr
 from app.widgets.controls import as_tooltip, small_label
 from app.widgets.layout import column
@@ -19,7 +18,7 @@ HISTORY_WIDTH = 250
 class HistoryList(QWidget):
     """A list of earlier comparisons, filtered by pair. Delete removes one."""
 
-    chosen = Signal(object)  # ComparisonRecord or DraftersRecord
+    chosen = Signal(object)  # ComparisonRecord
 
     def __init__(self, theme: Theme, history: ComparisonHistory, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,29 +80,28 @@ class HistoryList(QWidget):
             self._history.delete(item.data(Qt.ItemDataRole.UserRole))
 
 
-def _title(record: ComparisonRecord | DraftersRecord) -> str:
-    shown = record.ratio if isinstance(record, DraftersRecord) else record.shown_ratio
-    ratio = tr("Not measured") if shown is None else f"{number(shown, 1)}×"
+def _title(record: ComparisonRecord) -> str:
+    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
     return f"{ratio} · {short_verdict(record.verdict)}"
 
 
-def _fastest(record: ComparisonRecord | DraftersRecord) -> str:
+def _fastest(record: ComparisonRecord) -> str:
     """Return the name of the fastest of several drafters, if it was measured."""
-    if isinstance(record, DraftersRecord) and record.ratio is not None and (best := record.fastest) is not None:
-        return row_name(best, record.rows)
+    if record.of_drafters and record.ratio is not None and (best := record.fastest) is not None:
+        return row_names(record.rows)[record.rows.index(best)]
     return ""
 
 
-def _date(record: ComparisonRecord | DraftersRecord) -> str:
+def _date(record: ComparisonRecord) -> str:
     return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(record.created)).date(), QLocale.FormatType.ShortFormat)
 
 
-def _prompt(record: ComparisonRecord | DraftersRecord) -> str:
+def _prompt(record: ComparisonRecord) -> str:
     return " ".join(record.prompt[:200].split())
 
 
 def _describe(index: Index) -> Row:
-    record: ComparisonRecord | DraftersRecord = index.data(Qt.ItemDataRole.UserRole)
+    record: ComparisonRecord = index.data(Qt.ItemDataRole.UserRole)
     fastest = _fastest(record)
     prompt = f" · {_prompt(record)}" if fastest else _prompt(record)
     return Row(_title(record), trailing=_date(record), excerpt=("", fastest, prompt))

@@ -9,6 +9,7 @@ from app.session.tuning_run import TuningJob
 from app.session.tuning_survey import loaded_pair, why_not_tunable
 from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
+from app.widgets.comparison_table import UNKNOWN, ComparisonTable
 from app.widgets.controls import Label, ThinBar, announce, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, flow, lay_out, row
 from app.widgets.save_dialog import confirm
@@ -238,36 +239,17 @@ class TuneDialog(QDialog):
         self.refresh()
 
 
-class GainTable(QWidget):
+class GainTable(ComparisonTable):
     """Tokens per round before and after tuning, on prompts that weren't learned."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(20)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(0, 1)
-        right = Qt.AlignmentFlag.AlignRight
-        titles = (tr("Before"), tr("After"), tr("Change"))
-        grid.addWidget(small_label(theme, tr("Tokens per round"), "secondary"), 0, 0)
-        for index, title in enumerate(titles, 1):
-            grid.addWidget(small_label(theme, title, "secondary"), 0, index, right)
-        self.rows: list[list[Label]] = []
-        for at, name in enumerate((tr("Your messages"), tr("General prompts")), 1):
-            cells = [styled_label(theme, name), *(styled_label(theme, selectable=True) for _ in titles)]
-            for index, cell in enumerate(cells):
-                grid.addWidget(cell, at, index, right if index else Qt.AlignmentFlag.AlignLeft)
-                if index:
-                    cell.setAccessibleName(f"{name}: {titles[index - 1]}")
-            self.rows.append(cells)
+        names = (tr("Your messages"), ""), (tr("General prompts"), "")
+        super().__init__(theme, (tr("Before"), tr("After"), tr("Change")), names, tr("Tokens per round"), bars=False)
 
     def show_gains(self, *gains: tuple[float, float]) -> None:
         """Show tokens per round before and after by kind of prompt; 0 for none."""
-        for cells, (before, after) in zip(self.rows, gains, strict=True):
-            texts = (number(before, 2), number(after, 2), _change(before, after)) if before else ("–",) * 3
-            for cell, text in zip(cells[1:], texts, strict=True):
-                cell.setText(text)
+        for shown, (before, after) in zip(self.rows, gains, strict=True):
+            shown.show((number(before, 2), number(after, 2), _change(before, after)) if before else (UNKNOWN,) * 3)
 
 
 def why_not_kept(before: float, after: float) -> str:

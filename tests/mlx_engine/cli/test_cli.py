@@ -393,7 +393,7 @@ class TestBenchAndDoctor:
             "demo pair",
         }
 
-    @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="Gone."), ScriptedEngine(fails="Gone."), ScriptedEngine(parts_at=3)])
+    @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="Gone."), ScriptedEngine(fails="Gone."), ScriptedEngine(parts_at=1)])
     def test_doctor_reports_failures(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor"], lambda: engine) == 1
         assert "fail  demo pair" in capsys.readouterr().out

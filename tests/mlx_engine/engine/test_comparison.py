@@ -1,8 +1,9 @@
 """The first difference of two replies, and whether it is a tie."""
 
-import dataclasses
 import math
 import threading
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import mlx.core as mx
@@ -10,12 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.contract.events import Commit, Finished, Stats
-from mlx_engine.contract.requests import CompareRequest, GenerationRequest, Sampling
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import (
+    Commit,
+    ContestantResult,
+    Finished,
+    LoadProgress,
+    NextReply,
+    Stats,
+    TextDifference,
+)
+from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, LoadPair, Sampling, with_drafters
 from mlx_engine.contract.whole_replies import first_difference
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.engine import comparison
-from mlx_engine.engine.comparison import TextDifference, compare, difference, tie_margin
+from mlx_engine.engine import local_comparison
+from mlx_engine.engine.comparison import Comparison, play
+from mlx_engine.engine.local_comparison import difference, tie_margin
 from tests.mlx_engine.asking import reply, tokens
 
 some = st.lists(st.integers(0, 3), max_size=8)
@@ -62,13 +73,13 @@ def test_two_equal_scores_are_a_tie(tiny):
 
 
 def test_a_filtered_token_is_not_a_tie(tiny):
-    request = dataclasses.replace(tokens(PROMPT, max_tokens=4, seed=1), sampling=Sampling(temperature=1.0, top_k=1))
+    request = replace(tokens(PROMPT, max_tokens=4, seed=1), sampling=Sampling(temperature=1.0, top_k=1))
     first = reply(tiny, request).tokens[0]
-    assert difference(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == TextDifference(0, None, False)
+    assert difference(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == TextDifference(0)
 
 
 def test_the_end_of_a_reply_has_no_margin(tiny):
-    assert difference(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == TextDifference(2, None, False)
+    assert difference(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == TextDifference(2)
 
 
 class _Scripted:
@@ -88,8 +99,8 @@ class _Scripted:
 @pytest.fixture
 def scripted(monkeypatch):
     pair = _Scripted()
-    monkeypatch.setattr(comparison, "prefill", lambda *_: ())
-    monkeypatch.setattr(comparison.chat_prompt, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
+    monkeypatch.setattr(local_comparison, "prefill", lambda *_: ())
+    monkeypatch.setattr(local_comparison.chat_prompt, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
     return pair
 
 
@@ -112,43 +123,91 @@ def test_a_margin_of_one_rounding_is_a_tie_and_of_ten_is_not(scripted, temperatu
 STATS = Stats("plain", 1, 0, 1, None, None, None, 0, 0, 0, 0, (), (), 0, 0, 1)
 
 
-def answers(*texts):
-    """A stand-in for the engine: each run returns the next text."""
-    left = list(texts)
-
-    def generate(request, cancel):
-        if cancel.is_set():
-            yield Finished("cancelled", STATS)
-            return
-        yield Commit("", "answer", left.pop(0), ())
-        yield Finished("length", STATS)
-
-    return generate
+ASKED, SAME, OTHER = GenerationRequest(prompt_tokens=(0,)), (1, 1, 1), (1, 2, 1)
 
 
-def test_a_difference_in_any_run_is_found(scripted):
+def compared(*replies, requests=(ASKED,), differences=(), on_endpoint=False, is_loaded=lambda pair: False, **options):
+    """The events of a comparison in which each run returns the next tokens, text, or failure."""
+    left, measured = list(replies), list(differences)
+
+    def run(step):
+        if isinstance(step, LoadPair):
+            yield LoadProgress(1.0, EngineText("", ""))
+        elif isinstance(found := left.pop(0), Exception):
+            raise found
+        else:
+            is_text = isinstance(found, str)
+            yield Commit(found if is_text else "", "answer", () if is_text else found, ())
+            yield Finished("length", replace(STATS, tokens=3, decode_tok_s=float(len(left) + 1)))
+
+    def measure(request, baseline, reply, at):
+        return measured.pop(0) if measured else TextDifference(at)
+
+    request = Compare(tuple(requests), **options)
+    comparison = Comparison(request, threading.Event(), lambda: None, measure, is_loaded, on_endpoint)
+    return list(play(comparison.steps(), run))
+
+
+def test_a_difference_in_any_run_is_found():
     """plain, DFlash, DFlash, plain, plain, DFlash: only the last one differs."""
-    same, other = (1, 1, 1), (1, 2, 1)
-    scripted.logits = mx.array([[0.0, 9.0, 0.0, 0.0]])
-    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=3)
-    *_, result = compare(scripted, answers(same, same, same, same, same, other), request, threading.Event())
-    assert (result.verdict, result.first_difference, result.dflash.tokens) == ("different", 1, other)
-    *_, result = compare(scripted, answers(*[same] * 6), request, threading.Event())
-    assert (result.verdict, result.first_difference, result.margin) == ("identical", None, None)
+    *_, outcome = compared(SAME, SAME, SAME, SAME, SAME, OTHER, repeats=3)
+    plain, drafted = outcome.results
+    assert drafted.difference == TextDifference(1) and drafted.replies[0].tokens == OTHER and drafted.verdict == "different"
+    assert plain.difference is None and len(plain.runs) == len(drafted.runs) == 3
+    *_, outcome = compared(*[SAME] * 6, repeats=3)
+    assert outcome.results[1].verdict == "identical" and outcome.results[1].identical == 1
 
 
-def test_a_difference_is_reported_rather_than_a_tie(scripted):
-    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=2)
-    scripted.logits = mx.array([[0.0, 1.0, 1.0, -9.0]])
-    *_, result = compare(scripted, answers((1,), (2,), (3,), (1,)), request, threading.Event())
-    assert (result.verdict, result.dflash.tokens) == ("different", (3,))
+def test_a_difference_is_reported_rather_than_a_tie():
+    ties = TextDifference(0, 0.1, True), TextDifference(0, 5.0)
+    *_, outcome = compared((1,), (2,), (3,), (1,), repeats=2, differences=ties)
+    assert outcome.results[1].difference == ties[1] and outcome.results[1].replies[0].tokens == (3,)
 
 
-def test_a_cancel_during_the_pause_ends_the_comparison(scripted):
+def test_the_baselines_reply_is_the_one_that_differs():
+    *_, outcome = compared(SAME, OTHER, OTHER, OTHER, repeats=2)
+    assert [one.replies[0].tokens for one in outcome.results] == [SAME, OTHER]
+
+
+def test_in_exact_mode_no_difference_is_a_tie():
+    exact = GenerationRequest(prompt_tokens=(0,), exact=True)
+    *_, outcome = compared(SAME, OTHER, requests=(exact,), differences=(TextDifference(1, 0.0, True),))
+    assert outcome.results[1].verdict == "different"
+
+
+def test_a_cancel_during_the_pause_ends_the_comparison():
     cancel, seen = threading.Event(), []
-    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), pause_s=60.0)
-    for event in compare(scripted, answers((1,), (1,)), request, cancel):
+    comparison = Comparison(Compare((GenerationRequest(prompt_tokens=(0,)),), pause_s=60.0), cancel)
+    for event in play(comparison.steps(), lambda step: iter((Finished("cancelled" if cancel.is_set() else "eos", STATS),))):
         seen.append(event)
         if isinstance(event, Finished):
             cancel.set()
-    assert isinstance(seen[-1], Finished) and seen[-1].reason == "cancelled"
+    assert [type(event) for event in seen] == [NextReply, Finished, NextReply, Finished] and seen[-1].reason == "cancelled"
+
+
+def test_contestants_of_one_pair_take_turns_and_the_loaded_pair_comes_first():
+    contestants = with_drafters(Path("t"), (Path("a"), Path("b")))
+    requests = [GenerationRequest(prompt_tokens=(at,)) for at in range(2)]
+    is_loaded = lambda pair: pair.drafter == Path("b")  # noqa: E731
+    events = compared(*[SAME] * 16, requests=requests, contestants=contestants, repeats=2, is_loaded=is_loaded)
+    starts = [event for event in events if isinstance(event, NextReply)]
+    order = [contestants.index(event.contestant) for event in starts]
+    assert order == [0, 1, 3] * 2 + [3, 1, 0] * 2 + [2] * 4
+    assert [(event.index, event.total) for event in starts] == [(index, 16) for index in range(16)]
+    assert [contestants.index(one.contestant) for one in events if isinstance(one, ContestantResult)] == [0, 1, 3, 2]
+    assert [one.contestant for one in events[-1].results] == list(contestants)
+
+
+def test_the_only_opponents_failure_is_that_of_the_comparison():
+    with pytest.raises(UserError, match="No room"):
+        compared(SAME, UserError("scripted", "No room."))
+
+
+def test_a_server_that_sends_no_tokens_is_compared_by_characters():
+    *_, outcome = compared("Fine", "Five", on_endpoint=True)
+    assert outcome.in_characters and outcome.results[1].difference == TextDifference(2)
+    *_, outcome = compared(SAME, OTHER, on_endpoint=True)
+    assert not outcome.in_characters and outcome.results[1].difference == TextDifference(1)
+    here = Contestant("drafter", LoadPair()), Contestant("drafter")
+    *_, outcome = compared(SAME, OTHER, on_endpoint=True, contestants=here)
+    assert outcome.in_characters and outcome.results[1].difference is None, "tokens of other models aren't compared"

@@ -7,30 +7,28 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import mlx.core as mx
 import numpy as np
 import pytest
 
-from mlx_engine.cli import compare_drafters
+from mlx_engine.cli import compare
 from mlx_engine.cli.main import main, parser
-from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
-    DrafterResult,
-    DrafterRun,
-    DraftersCompared,
+    CompareResult,
+    ContestantResult,
     Event,
-    Failed,
     Finished,
     LoadProgress,
+    NextReply,
     PairInfo,
 )
-from mlx_engine.contract.requests import CompareDrafters, LoadPair, Message
-from mlx_engine.engine import drafter_comparison
+from mlx_engine.contract.requests import Compare, Contestant, LoadPair, Message, with_drafters
 from mlx_engine.engine import engine as engine_module
+from mlx_engine.engine import local_comparison
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
@@ -60,18 +58,18 @@ def pairs(files: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(drafter_comparison, "calibrate", lambda pair, cancel: iter(()))
+    monkeypatch.setattr(local_comparison, "calibrate", lambda pair, cancel: iter(()))
     return files
 
 
 def compared(engine: Engine, pairs: Pairs, **options: object) -> list[Event]:
     asked = (tokens(PROMPT, max_tokens=40, seed=5, ignore_eos=True),)
-    request = CompareDrafters(asked, *pairs, **options)  # type: ignore[arg-type]
-    return list(engine.run(request))
+    tuned = bool(options.pop("tuned", True))
+    return list(engine.run(Compare(asked, with_drafters(*pairs, tuned=tuned), **options)))  # type: ignore[arg-type]
 
 
-def results(events: list[Event]) -> tuple[DrafterResult, ...]:
-    assert isinstance(events[-1], DraftersCompared)
+def results(events: list[Event]) -> tuple[ContestantResult, ...]:
+    assert isinstance(events[-1], CompareResult)
     return events[-1].results
 
 
@@ -81,16 +79,18 @@ def test_every_drafter_runs_with_the_same_text_and_speeds_are_saved(pairs: Pairs
     events = compared(engine, pairs, repeats=2)
     found = results(events)
     assert [one.proposer for one in found] == ["plain", "lookup", *["drafter"] * 3]
-    assert [one.kind for one in found[2:]] == list(KINDS) and [one.folder for one in found[2:]] == list(drafters)
-    assert all(one.verdict == "identical" and one.first_difference is None and one.tok_s for one in found)
+    assert [one.kind for one in found[2:]] == list(KINDS) and [
+        one.contestant.pair.drafter for one in found[2:] if one.contestant.pair
+    ] == list(drafters)
+    assert all(one.verdict == "identical" and one.difference is None and one.tok_s for one in found)
     assert len({one.replies[0].tokens for one in found}) == 1 and [len(one.replies) for one in found] == [1] * 5
     assert [one.bytes > 0 for one in found] == [False, False, True, True, True]
     assert [one.replies[0].stats.drafter_kind for one in found] == ["", "", *KINDS]
     looked_up = found[1].replies[0].stats
     assert not looked_up.drafted or looked_up.rounds == looked_up.lookup_rounds
-    runs = [event for event in events if isinstance(event, DrafterRun)]
+    runs = [event for event in events if isinstance(event, NextReply)]
     assert [run.index for run in runs] == list(range(10)) and {run.total for run in runs} == {10}
-    assert [run.kind for run in runs[4::2]] == ["DSpark", "DFlash", "MTP"], "the loaded drafter comes first"
+    assert list(dict.fromkeys(run.kind for run in runs)) == ["", "DSpark", "DFlash", "MTP"], "the loaded drafter comes first"
     assert [event.drafter_kind for event in events if isinstance(event, PairInfo)] == ["DFlash", "MTP"]
     assert engine.folders == (target, drafters[2])
     saved = MeasuredSpeeds()
@@ -239,25 +239,25 @@ def test_a_drafter_that_cannot_be_loaded_is_named_and_the_others_run(pairs: Pair
 def test_a_cancel_ends_the_comparison_during_any_step(pairs: Pairs) -> None:
     target, drafters = pairs
     engine = loaded(target, drafters[0])
-    for kind in (DrafterRun, Finished, DrafterResult, LoadProgress):
+    for kind in (NextReply, Finished, ContestantResult, LoadProgress):
         cancel, seen = threading.Event(), []
-        request = CompareDrafters((tokens(PROMPT, max_tokens=8, seed=5),), target, (drafters[0], drafters[2]))
+        request = Compare((tokens(PROMPT, max_tokens=8, seed=5),), with_drafters(target, (drafters[0], drafters[2])))
         request = replace(request, pause_s=60.0 if kind is Finished else 0.0)  # a cancel ends the pause
         for event in engine.run(request, cancel):
             seen.append(event)
             if isinstance(event, kind):
                 cancel.set()
-        assert not any(isinstance(event, DraftersCompared) for event in seen), kind
+        assert not any(isinstance(event, CompareResult) for event in seen), kind
         engine = loaded(target, drafters[0])
 
 
 def test_an_invalid_request_fails_and_an_impossible_width_is_a_drafters_own_problem(pairs: Pairs, tmp_path: Path) -> None:
     target, drafters = pairs
     engine = loaded(target, drafters[0])
-    *_, last = engine.run(CompareDrafters((tokens((), max_tokens=4),), target, drafters[:1]))
-    assert isinstance(last, Failed)
+    with pytest.raises(UserError, match="empty"):
+        list(engine.run(Compare((tokens((), max_tokens=4),), with_drafters(target, drafters[:1]))))
     small = save_drafter("qwen3_5", tmp_path / "small", 4)
-    request = CompareDrafters((tokens(PROMPT, max_tokens=8, width=6),), target, (drafters[0], small))
+    request = Compare((tokens(PROMPT, max_tokens=8, width=6),), with_drafters(target, (drafters[0], small)))
     found = results(list(engine.run(request)))
     assert found[2].problem is None and found[3].problem is not None and "6" in str(found[3].problem)
 
@@ -267,13 +267,13 @@ def test_each_drafter_is_loaded_once_for_all_prompts(pairs: Pairs) -> None:
     target, (drafter, other, _) = pairs
     prompts = PROMPT, PROMPT[::-1], (), PROMPT[3:]
     requests = tuple(tokens(prompt, max_tokens=24, ignore_eos=True, width=None) for prompt in prompts)
-    events = list(loaded(target, drafter).run(CompareDrafters(requests, target, (drafter, other))))
+    events = list(loaded(target, drafter).run(Compare(requests, with_drafters(target, (drafter, other)))))
     assert [event.drafter_kind for event in events if isinstance(event, PairInfo)] == ["DSpark"]
     found = results(events)
-    assert isinstance(events[-1], DraftersCompared)
+    assert isinstance(events[-1], CompareResult)
     assert [index for index, _ in events[-1].left_out] == [2] and "empty" in str(events[-1].left_out[0][1])
     for one in found:
-        assert (one.identical, one.different_in, len(one.replies)) == (3, None, 3)
+        assert (one.identical, one.difference, len(one.replies)) == (3, None, 3)
         assert [reply.tokens for reply in one.replies] == [reply.tokens for reply in found[0].replies]
         stats = [reply.stats for reply in one.replies]
         assert one.tok_s == pytest.approx(3 * 23 / sum(23 / each.decode_tok_s for each in stats if each.decode_tok_s))
@@ -297,12 +297,13 @@ def test_texts_that_differ_are_counted_and_the_worst_is_shown(pairs: Pairs, monk
 
     monkeypatch.setattr(Engine, "generate", altered)
     requests = tuple(tokens(prompt, max_tokens=6, seed=5, ignore_eos=True) for prompt in (PROMPT, PROMPT[::-1], PROMPT[2:]))
-    *_, plain, _, drafted = results([*engine.run(CompareDrafters(requests, target, drafters[:1]))])
-    assert (plain.identical, drafted.identical, drafted.different_in, drafted.first_difference) == (3, 2, 1, 0)
-    shown = compare_drafters.table(DraftersCompared((plain, drafted)))[2]
+    *_, plain, _, drafted = results([*engine.run(Compare(requests, with_drafters(target, drafters[:1])))])
+    assert (plain.identical, drafted.identical) == (3, 2) and drafted.difference is not None
+    assert (drafted.difference.prompt, drafted.difference.at) == (1, 0)
+    shown = compare.table(CompareResult((plain, drafted)))[2]
     assert f"identical 2 of 3, {'rounding' if drafted.verdict == 'tie' else 'differs'} at token 1 of prompt 2" in shown
     left_out = (0, EngineText("", "Too long.")), (3, EngineText("", "Too long."))
-    assert "of prompt 3" in compare_drafters.table(DraftersCompared((plain, drafted), left_out))[2], "as in the file"
+    assert "of prompt 3" in compare.table(CompareResult((plain, drafted), left_out))[2], "as in the file"
 
 
 def test_a_tuned_pair_is_loaded_again_without_its_adapter(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,7 +371,7 @@ class TestCommand:
         self, words: list[str], pairs: Pairs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         requests = tuple(tokens(prompt, max_tokens=4) for prompt in (PROMPT, PROMPT[::-1]))
-        monkeypatch.setattr(compare_drafters, "_requests", lambda given: requests)
+        monkeypatch.setattr(compare, "_requests", lambda given: requests)
         words = ["compare", "--chats", "--target", str(pairs[0]), "--drafters", "dflash"]
         assert main(words) == 0
         shown = capsys.readouterr().out
@@ -402,46 +403,44 @@ class TestCommand:
     def test_prompts_keep_the_messages_before_them(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         first, second = Message("user", "One"), Message("user", "Two")
         chats = [(first,), (Message("system", "S"), first, Message("assistant", "Yes"), second)]
-        monkeypatch.setattr(compare_drafters, "saved_prompts", lambda: chats)
+        monkeypatch.setattr(compare, "saved_prompts", lambda: chats)
         given = parser().parse_args(["compare", "--chats", "--drafters", "all", "--system", "Be brief."])
-        asked = compare_drafters._requests(given)
+        asked = compare._requests(given)
         assert [one.messages for one in asked] == [(Message("system", "Be brief."), first), chats[1]]
         (tmp_path / "prompts.txt").write_text("Zero\nTwo\n\nTwo\nOne\n")
         options = ["--prompts", str(tmp_path / "prompts.txt"), "--most", "2"]
-        asked = compare_drafters._requests(parser().parse_args(["compare", *options, "--drafters", "all"]))
+        asked = compare._requests(parser().parse_args(["compare", *options, "--drafters", "all"]))
         assert [one.messages for one in asked] == [(second,), (first,)]
         chats.append((first, Message("assistant", "Yes")))  # a reply that tuning would learn
-        asked = compare_drafters._requests(given)
+        asked = compare._requests(given)
         assert [one.messages for one in asked] == [(Message("system", "Be brief."), first), chats[1]]
-        monkeypatch.setattr(compare_drafters, "saved_prompts", list)
+        monkeypatch.setattr(compare, "saved_prompts", list)
         with pytest.raises(UserError, match="No prompts were found"):
-            compare_drafters._requests(given)
+            compare._requests(given)
 
     def test_the_option_untuned_reaches_the_comparison(self, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        asked: list[CompareDrafters] = []
-        shown = DraftersCompared((DrafterResult("plain"),))
-        monkeypatch.setattr(compare_drafters, "_show", lambda client, request, printing: asked.append(request) or shown)
+        asked: list[Compare] = []
+        shown = CompareResult((ContestantResult(Contestant("plain")), ContestantResult(Contestant("drafter", LoadPair()))))
+        monkeypatch.setattr(compare, "cancellable", lambda client, request: asked.append(request) or iter((shown,)))
         assert main(["compare", *words, "--drafters", "all"]) == main(["compare", *words, "--drafters", "all", "--untuned"]) == 0
-        assert [one.tuned for one in asked] == [True, False]
+        assert [[pair.tuned for pair in one.pairs] for one in asked] == [[True] * 2, [False] * 2]
 
-    def test_an_unfinished_reply_ends_its_line(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_unfinished_reply_ends_its_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Before the next drafter's heading, and before an error."""
 
-        def events(*given: object) -> Iterator[Event]:
+        def events() -> Iterator[Event]:
             for index, kind in enumerate(("MTP", "DSpark")):
-                yield DrafterRun("drafter", kind, None, index, 2)
+                yield NextReply(Contestant("drafter", LoadPair()), index, 2, kind)
                 yield Commit("Once", "answer", (1,), ("target",), (("target", 4),))
             raise UserError("scripted", "The memory ran out.")
 
-        monkeypatch.setattr(compare_drafters, "cancellable", events)
-        request = CompareDrafters((tokens(PROMPT),), Path("target"), ())
         with pytest.raises(UserError):
-            compare_drafters._show(cast(EngineClient, None), request, printing=True)
+            compare.show(events(), printing=True)
         assert capsys.readouterr().out == "── MTP (1 of 2)\nOnce\n── DSpark (2 of 2)\nOnce\n"
 
     def test_a_failed_lookup_is_named(self) -> None:
-        failed = DrafterResult("lookup", problem=EngineText("", "No memory."))
-        assert "lookup: No memory." in compare_drafters.table(DraftersCompared((DrafterResult("plain"), failed)))
+        failed = ContestantResult(Contestant("lookup", LoadPair()), problem=EngineText("", "No memory."))
+        assert "lookup: No memory." in compare.table(CompareResult((ContestantResult(Contestant("plain")), failed)))
 
     def test_unknown_names_are_refused(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", *words, "--drafters", "eagle-3"]) == 1

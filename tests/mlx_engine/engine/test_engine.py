@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompareResult, CompareRun, Finished, PrefillProgress, Round
+from mlx_engine.contract.events import Commit, CompareResult, Finished, NextReply, PrefillProgress, Round
 from mlx_engine.contract.requests import (
     Calibrate,
-    CompareRequest,
+    Compare,
     CountTokens,
     GenerationRequest,
     MeasureMachine,
@@ -252,25 +252,26 @@ def test_a_prompt_that_exceeds_the_context_is_refused_and_a_reply_ends_at_its_li
 def test_every_request_without_a_pair_is_refused():
     engine = Engine()
     assert "No model is loaded" in failure(engine, question("Hello"))
-    for request in (CompareRequest(question("Hello")), CountTokens(()), Calibrate(), SelectKernels(), MeasureMachine()):
+    for request in (Compare((question("Hello"),)), CountTokens(()), Calibrate(), SelectKernels(), MeasureMachine()):
         with pytest.raises(UserError, match="No model is loaded"):
             list(engine.run(request))
 
 
 def test_compare_alternates_modes_with_one_seed_and_finds_them_identical(tiny):
-    seen = list(tiny.run(CompareRequest(tokens(PROMPT, 0.8, max_tokens=30), repeats=2)))
-    assert [event.mode for event in seen if isinstance(event, CompareRun)] == ["plain", "dflash", "dflash", "plain"]
+    seen = list(tiny.run(Compare((tokens(PROMPT, 0.8, max_tokens=30),), repeats=2)))
+    assert [event.contestant.proposer for event in seen if isinstance(event, NextReply)] == ["plain", "drafter", "drafter", "plain"]
     result = seen[-1]
     assert isinstance(result, CompareResult)
-    assert (result.verdict, result.first_difference, result.margin) == ("identical", None, None)
-    assert result.plain.stats.seed == result.dflash.stats.seed
-    assert result.ratio > 0
+    plain, drafted = result.results
+    assert (drafted.verdict, drafted.difference, drafted.identical) == ("identical", None, 1)
+    assert len({run.seed for run in (*plain.runs, *drafted.runs)}) == 1 and len(drafted.runs) == 2
+    assert result.ratio(drafted) > 0
 
 
 def test_a_cancelled_comparison_ends_without_a_verdict(tiny):
     cancel = threading.Event()
     seen = []
-    for event in tiny.run(CompareRequest(tokens(PROMPT, max_tokens=60)), cancel):
+    for event in tiny.run(Compare((tokens(PROMPT, max_tokens=60),)), cancel):
         seen.append(event)
         if isinstance(event, Commit):
             cancel.set()

@@ -21,8 +21,7 @@ from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
 from mlx_engine.contract.requests import (
     Calibrate,
-    CompareDrafters,
-    CompareRequest,
+    Compare,
     CountTokens,
     GenerationRequest,
     LoadPair,
@@ -31,6 +30,7 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     TuneDrafter,
     UnloadPair,
+    with_drafters,
 )
 from mlx_engine.decoding import prefill
 from mlx_engine.engine.engine import Engine
@@ -183,7 +183,7 @@ def slow_template(client: Client) -> str:
 
 
 def compare_drafters(client: Client, *drafters: Path) -> str:
-    return client.code(CompareDrafters((some(),), client.target, drafters))
+    return client.code(Compare((some(),), with_drafters(client.target, drafters)))
 
 
 def saved(client: Client) -> str:
@@ -276,11 +276,11 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
     "exact": (lambda client: client.code(some(exact=True)), "length"),
     "exact without a drafter": (without_drafter, "exact_without_drafter"),
     "together": (together, ["length", "no_grammars", "stop_string", "chat_template_rejects"]),
-    "compare": (lambda client: client.code(CompareRequest(some())), "CompareResult"),
-    "compare that fails": (lambda client: client.code(CompareRequest(some(schema=SCHEMA))), "no_grammars"),
+    "compare": (lambda client: client.code(Compare((some(),))), "CompareResult"),
+    "compare that fails": (lambda client: client.code(Compare((some(schema=SCHEMA),))), "no_grammars"),
     "compare drafters": (
         lambda client: compare_drafters(client, client.drafter, damaged(client.drafter, "damaged", "lack")),
-        "DraftersCompared",
+        "CompareResult",
     ),
     "compare damaged drafters": (
         lambda client: compare_drafters(client, damaged(client.drafter, "damaged", "nan")),

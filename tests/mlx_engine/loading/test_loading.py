@@ -10,8 +10,8 @@ import pytest
 from mlx_engine.calibration import calibration, roofline
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
-from mlx_engine.contract.requests import Calibrate, CompareRequest, MeasureMachine
-from mlx_engine.engine import comparison
+from mlx_engine.contract.requests import Calibrate, Compare, MeasureMachine
+from mlx_engine.engine import comparison, local_comparison
 from mlx_engine.engine.engine import Engine
 from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine import tiny_families
@@ -419,9 +419,10 @@ class TestOutOfMemory:
         assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
 
     def test_while_comparing_texts(self, tiny, monkeypatch):
-        monkeypatch.setattr(comparison, "worst_pair", self.out)
+        monkeypatch.setattr(local_comparison, "difference", self.out)
+        monkeypatch.setattr(comparison, "first_difference", lambda *_: 0)
         with pytest.raises(UserError, match="n't enough memory"):
-            list(tiny.run(CompareRequest(tokens((73, 122, 51), max_tokens=4))))
+            list(tiny.run(Compare((tokens((73, 122, 51), max_tokens=4),))))
 
     def test_other_errors_are_not_changed(self, pair, monkeypatch):
         def bug(*_):

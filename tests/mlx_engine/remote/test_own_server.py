@@ -8,7 +8,7 @@ from mlx_engine.cli import generate
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
-from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.remote.endpoint import RemoteConnection
 from mlx_engine.remote.remote_engine import RemoteEngine
@@ -85,12 +85,9 @@ def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:
     (result,) = [
-        event
-        for event in to_iter(remote, CompareRequest(GenerationRequest(ASKED, max_tokens=24)))
-        if isinstance(event, CompareResult)
+        event for event in to_iter(remote, Compare((GenerationRequest(ASKED, max_tokens=24),))) if isinstance(event, CompareResult)
     ]
-    assert result.verdict == "identical"
-    assert (result.plain.stats.mode, result.dflash.stats.mode) == ("plain", "dflash")
+    assert [(one.verdict, one.runs[0].mode) for one in result.results] == [("identical", "plain"), ("identical", "dflash")]
 
 
 def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:

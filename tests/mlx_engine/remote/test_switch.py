@@ -10,7 +10,7 @@ from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, P
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import (
     Calibrate,
-    CompareRequest,
+    Compare,
     Connect,
     CountTokens,
     GenerationRequest,
@@ -105,7 +105,7 @@ def test_a_second_connection_replaces_the_first(switch: EngineSwitch, server: Re
 @pytest.mark.parametrize("compared", (False, True))
 def test_private_text_is_not_sent(switch: EngineSwitch, engine: ScriptedEngine, server: Replay, compared: bool) -> None:
     private = replace(HELLO, private=True)
-    request = CompareRequest(private) if compared else private
+    request = Compare((private,)) if compared else private
     assert isinstance(run(switch, request)[-1], CompareResult if compared else Finished)
     connect(switch, server)
     (failed,) = run(switch, request)

@@ -11,7 +11,7 @@ from mlx_engine.cli import generate
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
-from mlx_engine.contract.requests import CompareRequest, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair
@@ -125,9 +125,9 @@ def check_replies(remote: Connected, local: EngineHost, mode: Mode) -> None:
 
 
 def test_both_modes_are_compared(remote: Connected) -> None:
-    results = [event for event in to_iter(remote.engine, CompareRequest(REQUESTS[1])) if isinstance(event, CompareResult)]
-    assert [result.verdict for result in results] == ["identical"]
-    assert results[0].dflash.stats.rounds > results[0].plain.stats.rounds == 0
+    results = [event for event in to_iter(remote.engine, Compare((REQUESTS[1],))) if isinstance(event, CompareResult)]
+    ((plain, drafted),) = [result.results for result in results]
+    assert drafted.verdict == "identical" and drafted.runs[0].rounds > plain.runs[0].rounds == 0
 
 
 def test_two_replies_at_once_are_those_of_one_at_a_time(remote: Connected, local: EngineHost) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx_lm.models.cache import RotatingKVCache
 
-from mlx_engine.contract.requests import CompareRequest, Sampling
+from mlx_engine.contract.requests import Compare, Sampling
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.kernels import verify_attention
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
@@ -293,9 +293,9 @@ def test_without_a_drafter_it_is_refused(tmp_path):
 
 
 def test_a_comparison_can_be_exact(tiny):
-    request = CompareRequest(tokens(PROMPT, max_tokens=12, ignore_eos=True, exact=True))
+    request = Compare((tokens(PROMPT, max_tokens=12, ignore_eos=True, exact=True),))
     *_, result = tiny.run(request)
-    assert result.verdict == "identical" and result.plain.stats.exact and result.dflash.stats.exact
+    assert [(one.verdict, one.runs[0].exact) for one in result.results] == [("identical", True)] * 2
 
 
 def test_a_width_above_sixteen_is_refused(tiny, tmp_path):

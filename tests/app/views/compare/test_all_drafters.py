@@ -14,20 +14,21 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from app.session.compare_run import DrafterComparison
+from app.session.compare_run import CompareRun
 from app.session.engine_adapter import Delivery
 from app.session.services import last_pair
 from app.storage import wording
-from app.storage.drafters_record import DraftersRecord, read_comparison, verdict_on_drafters
+from app.storage.comparison_record import ComparisonRecord, verdict_on
 from app.storage.reply import Reply
 from app.storage.store import Store
+from app.views.compare.compare_side import CompareFigures
 from app.views.compare.compare_view import CompareDialog
-from app.views.compare.drafter_table import DrafterTable
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import CompletedReply, DrafterResult, DrafterRun, DraftersCompared
-from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
+from mlx_engine.contract.events import CompareResult, CompletedReply, ContestantResult, NextReply, TextDifference
+from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, LoadPair, Message, with_drafters
 from mlx_engine.models.files.hub_cache import Cache
 from mlx_engine.models.library.installed import auto_drafters
+from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
 from mlx_engine.models.library.speeds import record_speeds, speed_key
 from tests.app.conftest import PATIENCE_MS, Running
@@ -81,8 +82,7 @@ def compared(app: Running) -> CompareDialog:
 
 
 def cells(dialog: CompareDialog) -> list[list[str]]:
-    assert dialog.table is not None
-    return [[row.name.text(), *(cell.text() for cell in row.cells)] for row in dialog.table.rows]
+    return [[row.name.text(), *(cell.text() for cell in row.cells)] for row in dialog.figures.rows]
 
 
 def test_all_drafters_give_one_table_with_the_fastest_marked(
@@ -92,16 +92,16 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
-    assert dialog.table is not None and dialog.sides["plain"].isVisible() and not dialog.figures.isVisible()
+    assert dialog.sides[0].isVisible() and dialog.figures.isVisible()
     names = [folder.name for folder in (first, second)]
-    assert {side.name.text(): side.shown[1] for side in dialog.sides.values()} == {"Plain": "Fine.", f"lab/{names[1]}": "Fine."}
+    assert {side.name.text(): side.shown[1] for side in dialog.sides} == {"Plain": "Fine.", f"lab/{names[1]}": "Fine."}
     assert cells(dialog) == [
         ["Plain", "40", "–", "–", "–"],
         ["Lookup", "70", "6.0", "–", "identical"],
         [names[0], "100", "6.0", "900 MB", "identical"],
         [names[1], "130", "6.0", "900 MB", "identical"],
     ]
-    assert [row.chip.isHidden() for row in dialog.table.rows] == [True, True, True, False]
+    assert [row.chip.isHidden() for row in dialog.figures.rows] == [True, True, True, False]
     assert dialog.headline.text() == f"lab/{names[1]} is the fastest here: 3.3× the plain speed", "the kinds are the same"
     assert dialog.verdict.text() == "All texts are identical, token for token. Speed is tokens per second after the first token."
     assert app.engine.loaded[-1] == (target, first), "the pair in use is loaded again"
@@ -126,7 +126,7 @@ def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: 
     dialog.all_drafters.click()
     dialog.run_button.click()
     app.until(lambda: not app.conductor.busy)
-    assert dialog.table is None and dialog.figures.isVisible() and dialog.headline.text() == "DFlash is 3.9× as fast"
+    assert len(dialog.figures.rows) == 2 and dialog.headline.text() == "DFlash is 3.9× as fast"
 
 
 def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: Start, places: Places) -> None:
@@ -155,8 +155,8 @@ def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, places: Pl
     add_custom_pair(CustomPair(str(target), str(places[1])))
     app = begin()
     dialog = compared(app)
-    assert dialog.comparison.outcome.fastest.folder == drafter and dialog.use_button.isHidden(), "it is in use"
-    dialog.comparison.outcome = DraftersCompared(dialog.comparison.outcome.results[:3])
+    assert dialog.comparison.outcome.fastest.contestant.pair.drafter == drafter and dialog.use_button.isHidden(), "it is in use"
+    dialog.comparison.outcome = CompareResult(dialog.comparison.outcome.results[:3])
     dialog.refresh()
     dialog.use_button.click()
     app.until(lambda: not app.conductor.loader.running)
@@ -168,16 +168,15 @@ def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, places: Plac
     app = begin()
     target, *drafters = places
     here = LoadPair(target, drafters[1])
-    comparison = DrafterComparison((GenerationRequest(),), ("Hi",), 1, PAIR, here, tuple(drafters))
-    table = DrafterTable(app.theme, ["", ""])
-    for at, (proposer, folder) in enumerate(
-        (("plain", None), ("lookup", None), ("drafter", drafters[1]), ("drafter", drafters[0]))
-    ):
-        for event in (DrafterRun(proposer, f"Kind {at}", folder, at, 4), commit("One"), commit(" two")):  # type: ignore[arg-type]
+    contestants = plain, lookup, first, second = with_drafters(target, drafters)
+    comparison = CompareRun(Compare((GenerationRequest(),), contestants), ("Hi",), PAIR, here)
+    table = CompareFigures(app.theme, comparison.rows)
+    assert [row.name.text() for row in table.rows[2:]] == [model_name(drafter) for drafter in drafters]
+    for at, contestant in enumerate((plain, lookup, second, first)):
+        for event in (NextReply(contestant, at, 4, f"Kind {at}" if at > 1 else ""), commit("One"), commit(" two")):
             comparison.accept(Delivery(event, float(at)))
-        assert comparison.current_run is not None and comparison.reply is not None
-        table.show_reply(comparison.row_of(comparison.current_run), comparison.current_run.kind, comparison.reply)
-    assert [row.name.text() for row in table.rows[2:]] == ["Kind 3", "Kind 2"]
+        table.show_rows(comparison.rows)
+    assert [row.name.text() for row in table.rows] == ["Plain", "Lookup", "Kind 3", "Kind 2"]
 
 
 def test_drafters_are_not_searched_once_the_window_is_closed(begin: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,12 +215,12 @@ def test_one_drafter_offers_no_choice(begin: Start) -> None:
 
 
 def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
-    target, first, second = places
-    app = begin(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [refuse("The memory ran out.")]]))
+    target, first, _ = places
+    app = begin(ScriptedEngine([[refuse("The memory ran out.")]]))
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
     assert dialog.error.label.text() == "The memory ran out." and dialog.headline.text() == "Comparison failed"
-    assert app.engine.loaded[-2:] == [(target, second), (target, first)]
+    assert app.engine.loaded[-3:] == [(target, first)] * 3, "by the user, for the comparison, and after it"
     dialog.close()
     app.ask("Still here?")
 
@@ -361,49 +360,51 @@ def test_a_reply_says_which_drafter_it_used(begin: Start) -> None:
     assert "Drafter: DSpark, lab/D" in wording.details(drafted).splitlines() and "Drafter" not in wording.details(stats())
 
 
-PLAIN = DrafterResult("plain", replies=(CompletedReply("One two", "", (1, 2), "eos", stats("plain")),), tok_s=50.0, identical=1)
-SLOWER = replace(
-    DrafterResult("drafter", "MTP", "lab/M", Path("m"), 1, (CompletedReply("One 2", "", (1, 3), "eos", stats()),), 40.0),
-    **{"different_in": 0, "first_difference": 3, "margin": 0.5, "verdict": "different"},  # type: ignore[arg-type]
-)
+ONE, TWO = (CompletedReply(text, "", (1, 2), "eos", stats()) for text in ("One two", "One 2"))
+PLAIN = ContestantResult(Contestant("plain"), replies=(ONE,), tok_s=50.0, identical=1)
+LOOKUP = ContestantResult(Contestant("lookup"), replies=(ONE,), tok_s=30.0, identical=1)
+MTP = Contestant("drafter", LoadPair(Path("t"), Path("m")))
+SLOWER = ContestantResult(MTP, "MTP", "lab/M", 1, (TWO,), tok_s=40.0, difference=TextDifference(3, 0.5))
+TIE = TextDifference(3, 0.5, True)
 
 
-def recorded(*results: DrafterResult, **outcome: Any) -> DraftersRecord:
+def recorded(*results: ContestantResult, **outcome: Any) -> ComparisonRecord:
     count = len(results[0].replies) + len(outcome.get("left_out", ()))
     requests = [GenerationRequest((Message("user", f"Prompt {at}"),)) for at in range(count)]
     prompts = [f"Prompt {at}" for at in range(count)]
-    return DraftersRecord.of(DraftersCompared(results, **outcome), PAIR, prompts, requests, 1)
+    return ComparisonRecord.of(CompareResult(results, **outcome), Compare(tuple(requests), ()), PAIR, prompts)
 
 
 def test_the_outcome_names_what_is_unusual(begin: Start) -> None:
-    broken = DrafterResult("drafter", drafter="lab/X", folder=Path("x"), problem=EngineText("", "It is damaged."))
-    headline, text = verdict_on_drafters(recorded(PLAIN, SLOWER, broken))
+    broken = ContestantResult(MTP, drafter="lab/X", problem=EngineText("", "It is damaged."))
+    headline, text = verdict_on(recorded(PLAIN, SLOWER, broken))
     assert headline == "Plain decoding is the fastest here"
     speed = "Speed is tokens per second after the first token."
     assert text == f"Some texts differ by more than rounding error. {speed} lab/X: It is damaged."
-    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None), SLOWER))[0] == "The reply is too short to measure speed"
-    headline, text = verdict_on_drafters(recorded(PLAIN, replace(SLOWER, tok_s=75.0, verdict="tie")))
+    assert verdict_on(recorded(replace(PLAIN, tok_s=None), LOOKUP, SLOWER))[0] == "The reply is too short to measure speed"
+    headline, text = verdict_on(recorded(PLAIN, LOOKUP, replace(SLOWER, tok_s=75.0, difference=TIE)))
     assert headline == "MTP is the fastest here: 1.5× the plain speed" and "tied within rounding error" in text
     both = recorded(PLAIN, replace(SLOWER, tok_s=75.0), replace(SLOWER, drafter="lab/N"))
-    assert verdict_on_drafters(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
-    lookup = DrafterResult("lookup", problem=EngineText("", "No memory."))
-    assert verdict_on_drafters(recorded(PLAIN, lookup))[1] == f"{speed} Lookup: No memory."
-    assert verdict_on_drafters(recorded(replace(PLAIN, tok_s=None))) == ("The reply is too short to measure speed", "")
+    assert verdict_on(both)[0] == "lab/M is the fastest here: 1.5× the plain speed"
+    lookup = ContestantResult(LOOKUP.contestant, problem=EngineText("", "No memory."))
+    assert verdict_on(recorded(PLAIN, lookup, broken))[1] == f"{speed} Lookup: No memory. lab/X: It is damaged."
+    too_short = "The reply is too short to measure speed"
+    assert verdict_on(recorded(replace(PLAIN, tok_s=None), lookup, broken))[0] == too_short
 
 
 def test_a_record_shows_the_replies_that_differ_most() -> None:
-    same = replace(SLOWER, replies=PLAIN.replies, tok_s=90.0, identical=1, different_in=None, first_difference=None)
-    tie = replace(SLOWER, verdict="tie", tok_s=95.0)
+    same = replace(SLOWER, replies=PLAIN.replies, tok_s=90.0, identical=1, difference=None)
+    tie = replace(SLOWER, difference=TIE, tok_s=95.0)
     for results, shown in (((PLAIN, same, tie, SLOWER), 3), ((PLAIN, same, tie), 2), ((PLAIN, replace(same, tok_s=40.0), same), 2)):
         record = recorded(*results)
-        assert (record.shown, record.plain.text) == (shown, "One two")
-        assert record.drafted.text == results[shown].replies[0].text
+        assert (record.shown, record.replies[0].text) == (shown, "One two")
+        assert record.replies[1].text == results[shown].replies[0].text
     first, second = (CompletedReply(text, "", (1,), "eos", stats()) for text in ("A", "B"))
     two = replace(PLAIN, replies=(first, second), identical=2)
     record = recorded(two, replace(SLOWER, replies=(first, second), identical=1), left_out=((0, EngineText("", "Too long.")),))
-    assert (record.prompt, record.plain.text, record.prompts) == ("Prompt 1", "A", 2)
+    assert (record.prompt, record.replies[0].text, record.prompts) == ("Prompt 1", "A", 2)
     assert record.rows[1].text == "1 of 2 identical"
-    assert verdict_on_drafters(record)[1].endswith("Prompts left out: 1. Too long.")
+    assert verdict_on(record)[1].endswith("Prompts left out: 1. Too long.")
 
 
 def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start, places: Places, tmp_path: Path) -> None:
@@ -419,11 +420,11 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start
     dialog.prompt.setPlainText("And now?")
     dialog.run_button.click()
     app.until(lambda: not app.conductor.busy)
-    assert dialog.table is None and history.list.count() == 2
+    assert len(dialog.figures.rows) == 2 and history.list.count() == 2
     history.list.setCurrentRow(1)
-    assert dialog.table is not None and (cells(dialog), dialog.headline.text(), dialog.verdict.text()) == shown
+    assert (cells(dialog), dialog.headline.text(), dialog.verdict.text()) == shown
     assert dialog.prompt.toPlainText() == "Which one?" and not dialog.image_button.isEnabled() and dialog.use_button.isHidden()
-    (stored,) = [one for one in app.conductor.comparisons.records if isinstance(one, DraftersRecord)]
+    (stored,) = [one for one in app.conductor.comparisons.records if one.of_drafters]
     store = Store(None)
     store.save_comparison(stored)
     assert store.comparisons() == (stored,)
@@ -431,11 +432,11 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start
     assert history.list.count() == 1
 
 
-@pytest.mark.parametrize("damage", [{"version": 2}, {"rows": []}, {"format": "else"}, {"rows": None}])
+@pytest.mark.parametrize("damage", [{"version": 3}, {"rows": []}, {"format": "else"}, {"rows": None}])
 def test_an_unreadable_record_is_left_out(damage: dict[str, Any]) -> None:
     record = recorded(PLAIN, SLOWER)
-    assert read_comparison(json.loads(json.dumps(record.to_json()))) == record
-    assert read_comparison(record.to_json() | damage) is None
+    assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    assert ComparisonRecord.from_json(record.to_json() | damage) is None
 
 
 def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: Places) -> None:
@@ -456,10 +457,11 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: P
     dialog.run_button.click()
     app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
     asked = [[one.content for one in request.messages] for request in app.engine.requests[before:]]
-    assert asked == [["One?"], ["One?", "Fine.", "Two?"]] * 4
+    one, two = ["One?"], ["One?", "Fine.", "Two?"]
+    assert asked == [*[one] * 3, *[two] * 3, one, two]
     assert app.engine.loaded[-3:] == [(target, first), (target, second), (target, first)], "each drafter is loaded once"
     assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
-    assert isinstance(dialog.record, DraftersRecord) and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
+    assert dialog.record is not None and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
     app.until(dialog.several.isVisible)
     app.conductor.new_chat()
     assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
@@ -474,11 +476,12 @@ def test_the_prompt_is_that_of_the_replies_below(begin: Start, places: Places) -
     loaded(app, LoadPair(target, drafters[0]))
     dialog = dialog_with_drafters(app)
     requests = tuple(GenerationRequest((Message("user", text),)) for text in ("One?", "Two?"))
-    comparison = DrafterComparison(requests, ("One?", "Two?"), 1, PAIR, LoadPair(target, drafters[0]), tuple(drafters))
+    here = LoadPair(target, drafters[0])
+    comparison = CompareRun(Compare(requests, with_drafters(target, drafters)), ("One?", "Two?"), PAIR, here)
     dialog.follow(comparison)
     assert dialog.prompt.toPlainText() == "Two?"
-    plain, slower = (replace(one, replies=2 * one.replies) for one in (PLAIN, SLOWER))
-    for event in (DraftersCompared((plain, slower)), None):
+    results = tuple(replace(one, replies=2 * one.replies) for one in (PLAIN, LOOKUP, SLOWER, SLOWER))
+    for event in (CompareResult(results), None):
         comparison.accept(Delivery(event, 0.0))
     comparison.changed.emit()
-    assert isinstance(dialog.record, DraftersRecord) and dialog.prompt.toPlainText() == dialog.record.prompt == "One?"
+    assert dialog.record is not None and dialog.prompt.toPlainText() == dialog.record.prompt == "One?"

@@ -18,11 +18,14 @@ from pytestqt.qtbot import QtBot
 
 from app.rendering.table_view import TableChunk
 from app.session.compare_run import ComparisonOptions
-from app.storage.comparison_record import ComparedMode, ComparisonRecord, ComparisonVerdict, verdict_on
+from app.storage.comparison_record import ComparedReply, ComparisonRecord, ComparisonRow, ComparisonVerdict, verdict_on
 from app.storage.store import Store
 from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
 from app.views.compare.comparison_card import HEIGHT, WIDTH, card
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import TextDifference
+from mlx_engine.contract.requests import Proposer
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
@@ -41,10 +44,10 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     assert {request.seed for request in app.engine.requests[1:]} == {7}
     assert dialog.headline.text() == "DFlash is 3.9× as fast"
     assert dialog.verdict.text().startswith("Both replies are identical")
-    assert dialog.sides["plain"].stats.chip.text() == "Plain"
-    assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
+    assert dialog.sides[0].stats.chip.text() == "Plain"
+    assert dialog.sides[1].stats.chip.text().startswith("DFlash")
     assert dialog.run_button.text() == "Compare"
-    assert [cell.text() for cell in dialog.figures.cells["dflash"]] == ["512", "38 ms", "2", "6.0", "13"], (
+    assert [cell.text() for cell in dialog.figures.rows[1].cells] == ["512", "38 ms", "2", "6.0", "13"], (
         "2 rounds and the first token"
     )
     dialog.close()
@@ -67,7 +70,7 @@ def test_closing_the_dialog_stops_the_comparison(begin: Start) -> None:
     app = begin(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
     app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.conductor.busy)
     app.ask("And on")
@@ -78,7 +81,7 @@ def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.quit()
     assert app.window.dialogs.find(CompareDialog) is None
@@ -148,8 +151,8 @@ def test_repeats_alternate_and_show_medians_with_ranges(begin: Start) -> None:
     dialog = compared_with(app, repeats=3)
     assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
     assert dialog.record.repeats == 3
-    assert (dialog.record.plain.rate, dialog.record.dflash.rate) == (110.0, 450.0)
-    assert dialog.figures.cells["plain"][0].text() == "110  (100–130)"
+    assert [row.tok_s for row in dialog.record.rows] == pytest.approx([110.0, 450.0])
+    assert dialog.figures.rows[0].cells[0].text() == "110  (100–130)"
     app.until(lambda: dialog.history.list.count() == 1)
     assert dialog.headline.text() == "DFlash is 4.1× as fast", "450 / 110"
     assert dialog.history.list.item(0).text().startswith("4.1× · identical")
@@ -184,6 +187,11 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qt
     app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
 
 
+def with_verdict(record: ComparisonRecord, verdict: str, at: int = 0, margin: float | None = None) -> ComparisonRecord:
+    difference = None if verdict == "identical" else TextDifference(at, margin, verdict == "tie")
+    return replace(record, rows=(record.rows[0], replace(record.rows[1], difference=difference)))
+
+
 def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     dialog = compared(app)
@@ -196,7 +204,7 @@ def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, mon
     created = datetime(2026, 11, 23, 22, 49)
     for prompt in (short, long):
         for verdict in get_args(ComparisonVerdict):
-            record = replace(dialog.record, prompt=prompt, verdict=verdict, created=created.timestamp())
+            record = with_verdict(replace(dialog.record, prompt=prompt, created=created.timestamp()), verdict)
             monkeypatch.setattr(app.conductor.comparisons, "records", (record,))
             app.conductor.comparisons.changed.emit()
             drawn.clear()
@@ -234,7 +242,7 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
+    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.dialogs.find(CompareDialog).close()
@@ -245,7 +253,7 @@ def test_text_of_a_table_can_be_selected(begin: Start) -> None:
     table = "| a | b |\n|---|---|\n| cell | 2 |"
     app = begin(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
     dialog = compared(app)
-    (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableChunk))
+    (chunk,) = (one for one in dialog.sides[0].blocks.findChildren(TableChunk))
     chunk.selectAll()
     chunk.copy()
     assert "cell" in QGuiApplication.clipboard().text()
@@ -268,23 +276,22 @@ def test_any_prompt_is_compared_stored_and_drawn(begin: Start, prompt: str) -> N
 
 # Records
 
-sides = st.builds(
-    ComparedMode,
-    texts,
-    texts,
-    st.sampled_from(["eos", "length", "stop_string"]),
-    stats,
-    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
-    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
-)
+rates = st.floats(0, 1e6)
+replies = st.builds(ComparedReply, texts, texts, st.sampled_from(["eos", "length", "stop_string"]), stats)
+differences = st.builds(TextDifference, st.integers(0, 999), st.none() | st.floats(0, 10), st.booleans(), st.integers(0, 9))
+rows = st.builds(
+    ComparisonRow,
+    st.sampled_from(get_args(Proposer)), texts, texts, texts, st.integers(0, 1 << 40),
+    st.one_of(st.none(), rates), st.one_of(st.none(), rates), st.integers(0, 99), st.one_of(st.none(), rates), st.integers(0, 999),
+    st.lists(rates, max_size=3).map(tuple), st.integers(0, 9), st.integers(0, 9), st.one_of(st.none(), differences),
+    st.one_of(st.none(), st.builds(EngineText, st.just(""), texts.filter(bool))),
+)  # fmt: skip
 records = st.builds(
     ComparisonRecord,
     texts, texts, texts, texts,
     st.integers(0, 99), samplings, st.integers(0, 2**64 - 1), st.integers(1, 9999), st.booleans(), st.integers(1, 9),
-    sides, sides,
-    st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.integers(0, 999)), st.one_of(st.none(), st.floats(0, 10)),
-    st.sampled_from(["identical", "tie", "different"]),
-    texts.filter(bool), st.floats(0, 4e9),
+    st.tuples(rows, rows), st.tuples(replies, replies),
+    id=texts.filter(bool), created=st.floats(0, 4e9),
 )  # fmt: skip
 
 
@@ -302,17 +309,17 @@ def test_a_record_survives_storage_unchanged(record: ComparisonRecord) -> None:
 @given(records, st.data())
 def test_a_field_of_another_type_does_not_hide_the_record(record: ComparisonRecord, data: st.DataObject) -> None:
     stored = json.loads(json.dumps(record.to_json()))
-    spot = data.draw(st.sampled_from([stored, stored["plain"], stored["dflash"]["stats"], stored["sampling"]]))
-    key = data.draw(st.sampled_from(sorted(spot.keys() - {"format", "version", "plain", "dflash"})))
+    spot = data.draw(st.sampled_from([stored, stored["rows"][0], stored["replies"][0]["stats"], stored["sampling"]]))
+    key = data.draw(st.sampled_from(sorted(spot.keys() - {"format", "version", "rows", "replies", "shown"})))
     spot[key] = data.draw(st.sampled_from([None, -1, True, "x", [], {}, [{}], 10**400]))
     read = ComparisonRecord.from_json(stored)
     assert read is not None
-    assert read.dflash.text == record.dflash.text and (key == "pair" or read.pair == record.pair)
+    assert read.replies[1].text == record.replies[1].text and (key == "pair" or read.pair == record.pair)
     assert verdict_on(read) and ComparisonRecord.from_json(json.loads(json.dumps(read.to_json()))) == read
 
 
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=5)), lambda inner: st.dictionaries(
-    st.sampled_from(["format", "version", "plain", "dflash", "verdict", "stats"]), inner), max_leaves=6))  # fmt: skip
+    st.sampled_from(["format", "version", "rows", "replies", "plain", "dflash", "stats"]), inner), max_leaves=6))  # fmt: skip
 def test_invalid_records_are_read_as_none(data: object) -> None:
     assert ComparisonRecord.from_json(data) is None
 
@@ -322,14 +329,10 @@ def test_the_image_fits_the_longest_texts(begin: Start, verdict: str) -> None:
     """The margin stays empty."""
     app = begin()
     long = replace(
-        compared(app).record,
+        with_verdict(compared(app).record, verdict, 123_456, 0.000123),
         pair="A pair with a very long name " * 8,
         prompt="\u05e9\u05dc\u05d5\u05dd word " * 400,
-        verdict=verdict,
-        first_difference=123_456,
-        margin=0.000123,
         seed=2**64 - 1,
-        ratio=0.01,
         repeats=9,
     )
     image = card(app.theme, long)
@@ -346,7 +349,7 @@ def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> No
     app.run("compare")
     dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: not app.conductor.busy and dialog.figures.height() > 0)
-    shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides["plain"])
+    shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides[0])
     tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
     assert tops == sorted(tops)
     assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.exact.text()

@@ -11,11 +11,11 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdit
 
-from app.storage.comparison_record import MAX_MARKED, ComparedMode, ComparisonRecord, difference_between
+from app.storage.comparison_record import MAX_MARKED, ComparedReply, ComparisonRecord, difference_between
 from app.views.compare.compare_side import CompareSide
 from app.views.compare.compare_view import CompareDialog
-from mlx_engine.contract.events import CompareResult, Event
-from mlx_engine.contract.requests import CompareRequest
+from mlx_engine.contract.events import CompareResult, Event, TextDifference
+from mlx_engine.contract.requests import Request
 from tests.app.chats import texts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, stats
@@ -27,10 +27,11 @@ BEFORE = "\n\n".join(f"Paragraph {number} says the same in both." for number in 
 class PartingEngine(ScriptedEngine):
     """Its two replies are not alike."""
 
-    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        for event in super().compare(request, cancel):
+    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
+        for event in super().run(request, cancel):
             if isinstance(event, CompareResult):
-                event = replace(event, first_difference=14, margin=0.25, verdict="different")
+                plain, drafted = event.results
+                event = replace(event, results=(plain, replace(drafted, difference=TextDifference(14, 0.25))))
             yield event
 
 
@@ -52,11 +53,10 @@ def marked(side: CompareSide) -> list[tuple[str, QTextCharFormat]]:
 
 
 def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[str, str] = ("", "")) -> ComparisonRecord:
-    sides = {
-        "plain": replace(record.plain, text=plain, thinking=thinking[0]),
-        "dflash": replace(record.dflash, text=dflash, thinking=thinking[1]),
-    }
-    return replace(record, **sides, first_difference=14, margin=0.25, verdict="different")  # type: ignore[arg-type]
+    texts = zip(record.replies, (plain, dflash), thinking, strict=True)
+    replies = tuple(replace(reply, text=text, thinking=thought) for reply, text, thought in texts)
+    rows = record.rows[0], replace(record.rows[1], difference=TextDifference(14, 0.25))
+    return replace(record, replies=replies, rows=rows)  # type: ignore[arg-type]
 
 
 def in_view(side: CompareSide) -> bool:
@@ -72,13 +72,12 @@ def laid_out(side: CompareSide) -> bool:
 
 def test_the_first_difference_is_underlined_described_and_in_view(begin: Start) -> None:
     ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
-    texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
-    engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
+    nine, ninety = (BEFORE + ends.format(word=word) + BEFORE for word in ("nine", "ninety"))
+    engine = PartingEngine([answer("Hi."), answer(nine, "plain"), answer(ninety)])
     app = begin(engine)
     dialog = opened(app)
     assert "differ starting at token 15" in dialog.verdict.text()
-    for mode, text, word in (("plain", ",", "nine,"), ("dflash", "ty,", "ninety,")):
-        side = dialog.sides[mode]  # type: ignore[index]
+    for side, text, word in zip(dialog.sides, (",", "ty,"), ("nine,", "ninety,"), strict=True):
         ((shown, form),) = marked(side)
         assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
         assert form.background().color() != form.foreground().color()
@@ -97,13 +96,13 @@ def test_an_earlier_comparison_opens_at_its_difference(begin: Start) -> None:
     record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
     for _ in range(2):  # the second time it replaces itself
         dialog.show_record(record)
-        app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
-        for side in dialog.sides.values():
+        app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides))
+        for side in dialog.sides:
             bar = side._scroll.verticalScrollBar()
             assert in_view(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
     dialog.resize(dialog.width() - 150, dialog.height())
-    app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
-    side = dialog.sides["plain"]
+    app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides))
+    side = dialog.sides[0]
     side._scroll.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
     dialog.resize(dialog.width() + 150, dialog.height())
     app.until(lambda: laid_out(side))
@@ -115,16 +114,16 @@ def test_an_earlier_comparison_opens_at_its_difference(begin: Start) -> None:
 def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) -> None:
     app = start(PartingEngine([answer("Hi."), answer("One.", "plain"), answer("Two.")]))
     dialog = opened(app)
-    assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides.values())
+    assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides)
     dialog.run_button.click()
     app.until(lambda: not app.conductor.busy and dialog.record is not None)
-    assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides.values())
+    assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides)
 
 
 def test_a_reply_that_ends_early_says_so(begin: Start) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
-    plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
+    plain, dflash = dialog.sides
     assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
     assert dflash.difference_button.text() == "Ends here; the other reply continues"
 
@@ -144,7 +143,7 @@ def test_a_reply_that_ends_early_says_so(begin: Start) -> None:
 def test_no_words_are_quoted_if_only_spaces_differ(begin: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, plain, dflash))
-    shown = [dialog.sides[mode].difference_button.text() for mode in ("plain", "dflash")]  # type: ignore[index]
+    shown = [side.difference_button.text() for side in dialog.sides]
     if quoted is None:
         assert shown == ["Spaces or line breaks differ from here on"] * 2
     else:
@@ -155,7 +154,7 @@ def test_thinking_that_ends_early_is_shown_at_its_end(begin: Start) -> None:
     app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
-    side = dialog.sides["plain"]
+    side = dialog.sides[0]
     assert side.difference_button.text() == "Thinking ends here; the other reply continues" and marked(side) == []
 
     def end_in_view() -> bool:
@@ -175,7 +174,7 @@ def test_thinking_that_ends_early_is_shown_at_its_end(begin: Start) -> None:
 def test_thinking_with_a_difference_opens(begin: Start) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
-    side = dialog.sides["plain"]
+    side = dialog.sides[0]
     assert side.thinking.is_open and [text for text, _ in marked(side)] == ["one,"]
 
 
@@ -194,7 +193,7 @@ def test_the_mark_works_in_every_kind_of_block(begin: Start, plain: str, dflash:
     app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, plain, dflash))
-    side = dialog.sides["plain"]
+    side = dialog.sides[0]
     app.until(lambda: bool(marked(side)))  # rows of a table are built after its layout
     assert side.blocks.difference_rect is not None
     assert wanted is None or wanted in marked(side)[0][0]
@@ -202,8 +201,8 @@ def test_the_mark_works_in_every_kind_of_block(begin: Start, plain: str, dflash:
 
 @given(same=texts, one=texts, other=texts)
 def test_the_first_difference_is_found_and_the_mark_is_within_the_text(same: str, one: str, other: str) -> None:
-    ones = ComparedMode(same + one, "", "eos", stats())
-    others = ComparedMode(same + other, "", "eos", stats())
+    ones = ComparedReply(same + one, "", "eos", stats())
+    others = ComparedReply(same + other, "", "eos", stats())
     found = difference_between(ones, others)
     if ones.text == others.text:
         assert found is None

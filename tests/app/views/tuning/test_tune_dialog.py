@@ -143,8 +143,18 @@ def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
     app, window = opened(begin, folders, tmp_path, engine=engine)
     window.main.click()
     ended(app)
-    assert [cell.text() for cell in window.gains.rows[0]] == ["Your messages", "3.20", "4.00", "+25.0%"]
-    assert [cell.text() for cell in window.gains.rows[1]] == ["General prompts", "4.00", "3.98", "−0.5%"]
+    assert [cell.text() for cell in (window.gains.rows[0].name, *window.gains.rows[0].cells)] == [
+        "Your messages",
+        "3.20",
+        "4.00",
+        "+25.0%",
+    ]
+    assert [cell.text() for cell in (window.gains.rows[1].name, *window.gains.rows[1].cells)] == [
+        "General prompts",
+        "4.00",
+        "3.98",
+        "−0.5%",
+    ]
     assert window.reload.isVisible() and "Reload the pair" in window.outcome.text()
     app.send("Hello")
     app.until(lambda: app.conductor.busy)
@@ -288,7 +298,7 @@ def test_the_stored_result_is_shown_removed_and_no_longer_used(
     engine = ScriptedEngine(pair=replace(PAIR, tuned=True))
     app, window = opened(begin, folders, tmp_path, engine=engine)
     assert window.outcome.text() == "Tuned on 2026-11-23. The tuned drafter is in use." and window.main.text() == "Tune Again"
-    assert [cell.text() for cell in window.gains.rows[0][1:]] == ["2.00", "3.00", "+50.0%"]
+    assert [cell.text() for cell in window.gains.rows[0].cells] == ["2.00", "3.00", "+50.0%"]
     window.remove.click()
     app.until(lambda: not file.exists() and window.remove.isHidden())
     assert "Reload the pair to stop using it" in window.outcome.text() and window.reload.isVisible()
@@ -375,8 +385,8 @@ def test_a_pair_that_was_reloaded_needs_no_reload(begin: Start, folders: tuple[P
 def test_changes_have_a_sign(start: Start, after: float, change: str) -> None:
     table = GainTable(start(loaded=False).slipstream.theme)
     table.show_gains((3.2, after), (0.0, 0.0))
-    assert [cell.text() for cell in table.rows[0][2:]] == [f"{after:.2f}", change]
-    assert [cell.text() for cell in table.rows[1][1:]] == ["–"] * 3
+    assert [cell.text() for cell in table.rows[0].cells[1:]] == [f"{after:.2f}", change]
+    assert [cell.text() for cell in table.rows[1].cells] == ["–"] * 3
 
 
 def test_quitting_pauses_the_run(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
