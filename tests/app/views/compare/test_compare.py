@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import get_args
@@ -29,6 +29,7 @@ from mlx_engine.contract.requests import Proposer
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
+from tests.app.scripted_engine import stats as figures
 
 Start = Callable[..., Running]
 
@@ -322,6 +323,30 @@ def test_a_field_of_another_type_does_not_hide_the_record(record: ComparisonReco
     st.sampled_from(["format", "version", "rows", "replies", "plain", "dflash", "stats"]), inner), max_leaves=6))  # fmt: skip
 def test_invalid_records_are_read_as_none(data: object) -> None:
     assert ComparisonRecord.from_json(data) is None
+
+
+@pytest.mark.parametrize(("engines", "verdict"), [([], "tie"), (["Here", "Server"], "different")])
+def test_a_record_of_version_1_shows_what_it_did(engines: list[str], verdict: str) -> None:
+    sides = {
+        mode: {"text": mode, "thinking": "", "reason": "eos", "stats": asdict(figures(mode)), "tok_s": rates, "ttft_s": [0.1]}
+        for mode, rates in (("plain", [100.0, 120.0]), ("dflash", [300.0, 360.0]))
+    }
+    stored = {
+        "format": "slipstream-comparison",
+        "version": 1,
+        "pair": "A",
+        "target": "t",
+        "drafter": "d",
+        "prompt": "Hi",
+        "id": "x",
+    }
+    differs = {"first_difference": 4, "margin": 0.5, "verdict": verdict, "ratio": 3.0, "in_characters": bool(engines)}
+    record = ComparisonRecord.from_json(stored | sides | differs | {"engines": engines, "repeats": 2})
+    assert record is not None and (record.verdict, record.ratio, record.repeats) == (verdict, 3.0, 2)
+    assert [reply.text for reply in record.replies] == ["plain", "dflash"] and record.rows[0].rates == (100.0, 120.0)
+    headline, text = verdict_on(record)
+    assert headline == ("Server is 3.0× as fast" if engines else "DFlash is 3.0× as fast")
+    assert text.startswith(f"The replies differ starting at {'character' if engines else 'token'} 5")
 
 
 @pytest.mark.parametrize("verdict", ["identical", "tie", "different"])
