@@ -3,6 +3,7 @@
 import gc
 from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 
 import mlx.core as mx
 import numpy as np
@@ -23,13 +24,20 @@ from tests.mlx_engine.tiny_families import CONFIGS, VOCABULARY, build
 
 # how many kinds of layers each has: with a delta net or with attention, with experts or without
 KINDS = {"qwen3": 1, "qwen3_moe": 1, "qwen3_5": 2, "qwen3_5_moe": 2, "qwen3_next": 2}
-QUANTIZED = [pytest.param(name, 4, marks=pytest.mark.long) for name in KINDS if name != "qwen3_5"]
 # told apart from the table's, so that the way of the kernels is taken, but what runs is plain MLX
 LIKE_KERNELS = replace(
     PLAIN,
     **{name: partial(getattr(PLAIN, name)) for name in ("attention_inputs", "delta_inputs", "verify_attention", "verify_matmul")},
 )
 WAYS = {"plain": PLAIN, "as with kernels": LIKE_KERNELS}
+SAMPLED = {
+    ("qwen3", 16, "plain"),
+    ("qwen3_moe", 16, "as with kernels"),
+    ("qwen3_5_moe", 16, "plain"),
+    ("qwen3_next", 16, "as with kernels"),
+}
+SAMPLED |= {("qwen3_5", 16, "plain"), ("qwen3_5", 4, "as with kernels")}
+POINTS = [pytest.param(*at, marks=[] if at in SAMPLED else [pytest.mark.long]) for at in product(KINDS, (16, 4), WAYS)]
 
 
 @cache
@@ -115,8 +123,7 @@ def same(ours: list, theirs: list) -> None:
     rows=st.lists(st.tuples(st.integers(2, 16), st.integers(1, 16)), min_size=1, max_size=6),
 )
 @settings(max_examples=max(3, settings.default.max_examples // 4))
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("name", "bits"), [*((name, 16) for name in KINDS), ("qwen3_5", 4), *QUANTIZED])
+@pytest.mark.parametrize(("name", "bits", "way"), POINTS)
 def test_compiled_layers_compute_the_same_as_single_operations(name, bits, way, before, rows) -> None:  # type: ignore[no-untyped-def]
     target = target_of(name, bits)
     ours, theirs = (passes(target, WAYS[way], whether, before, rows) for whether in (True, False))

@@ -95,6 +95,7 @@ def test_other_families_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["qwen3", "qwen3_5", "qwen3_next"])
+@sampled(5)
 @given(
     prompt=st.lists(st.integers(0, VOCABULARY - 1), min_size=17, max_size=20),
     passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=3),
