@@ -87,7 +87,7 @@ def test_a_real_run_prints_no_secret(step: str, dist: Path, monkeypatch: pytest.
     assert not [name for name, value in SECRETS.items() if value in result.stdout + result.stderr]
 
 
-def test_it_is_a_command(dist: Path) -> None:
+def test_release_is_a_command(dist: Path) -> None:
     command = [sys.executable, "packaging/release/release.py", "staple", "--dist", str(dist), "--dry-run"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0 and "stapler staple" in result.stdout

@@ -19,7 +19,7 @@ from tests.app.views.models.test_connection_form import form_for
 from tests.app.views.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
 
 
-def test_it_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Start) -> None:
+def test_server_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Start) -> None:
     engine = ScriptedEngine([answer("Hello from the pair.")])
     app = start(engine)
     server = app.services.server
@@ -68,7 +68,7 @@ def test_the_icon_in_the_top_bar_opens_the_page(start: Start) -> None:
     assert page_of(app).isVisible()
 
 
-def test_it_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
+def test_server_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
     first = start()
     turn_on(first)
     first.quit()
@@ -99,7 +99,7 @@ def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
     app.until(lambda: bool(app.services.server.url))
 
 
-def test_another_port_takes_effect_at_once_and_after_a_restart(begin: Start) -> None:
+def test_server_changes_its_port_at_once_and_after_a_restart(begin: Start) -> None:
     app = begin()
     server = turn_on(app)
     before = server.url
@@ -140,7 +140,7 @@ def test_without_a_pair_clients_are_told_so_until_one_is_loaded(begin: Start) ->
     assert post(server).status_code == 200
 
 
-def test_it_serves_the_pair_that_the_user_switches_to(begin: Start) -> None:
+def test_server_answers_from_the_pair_that_the_user_switches_to(begin: Start) -> None:
     forever = threading.Event()
     engine = ScriptedEngine([words(forever)])  # type: ignore[list-item]
     app = begin(engine)

@@ -49,7 +49,7 @@ def code_of(app: Running, call: UnreadableCall) -> str:
     return call.body.part_view(0).text  # type: ignore[union-attr]
 
 
-def test_it_is_a_folded_card_between_the_texts_around_it(start: Start) -> None:
+def test_unreadable_call_is_a_folded_card_between_the_texts_around_it(start: Start) -> None:
     app = asked(start, [commit("Let me see.\n")], broken(), [commit("\nHm.")])
     (call,) = calls(app)
     app.reply.layout().activate()
@@ -95,7 +95,7 @@ def test_an_open_card_stays_open_while_its_text_grows(start: Start) -> None:
     assert calls(app) == [call] and call.body.isVisible() and code_of(app, call) == "<tool_call>```\n`````\n# Heading"
 
 
-def test_it_is_opened_with_the_keyboard_and_named_for_screen_readers(start: Start) -> None:
+def test_unreadable_call_is_opened_by_key_and_named_for_screen_readers(start: Start) -> None:
     app = asked(start, broken())
     (call,) = calls(app)
     assert call.header.accessibleName() == f"{TITLE}. Show text." and call.header.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -85,7 +85,7 @@ def ended(app: Running) -> None:
     app.until(lambda: not job.running and not job.reading)
 
 
-def test_it_says_what_a_run_uses_and_needs(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_tune_dialog_says_what_a_run_uses_and_needs(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
     _, window = opened(begin, folders, tmp_path)
     assert window.prompts.text() == "12 from 12 chats, and 64 general ones. Private chats are left out."
     assert "64.0 GB free" in window.memory.text() and "until tuning ends" in window.disk.text()
