@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCharFormat
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
 
@@ -234,9 +234,10 @@ def test_token_sources_are_right_after_a_call(start: Start) -> None:
     app, _ = called(start, "1888264")
     reply = app.conductor.chat.turns[-1].reply
     start_of_last = reply.steps[1].answer_start
-    blocks = app.reply.steps[1].blocks
-    found: list[Any] = list(blocks._source_underlines(0, 5))
-    assert found == [(0, 3, "target"), (3, 5, "target")] or found == [(0, 5, "target")]
+    app.theme.show_token_sources(True)
+    marks = app.reply.steps[1].blocks.part_view(0).extraSelections()
+    assert "".join(mark.cursor.selectedText() for mark in marks) == "It is 1888264."
+    assert {mark.format.underlineStyle() for mark in marks} == {QTextCharFormat.UnderlineStyle.DashUnderline}  # the target's
     assert start_of_last == len("Let me see.")
 
 

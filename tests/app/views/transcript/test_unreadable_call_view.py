@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCharFormat
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPlainTextEdit
 
 from app.storage.chat_tree import Turn
 from app.views.chat.announcer import sentence
@@ -133,10 +135,10 @@ def test_token_sources_of_the_text_are_right(start: Start) -> None:
     app = asked(start, [commit("Let me see.\n")], broken())
     (call,) = calls(app)
     call.header.click()
-    fence = len("```\n")
-    assert list(call.body._source_underlines(fence, fence + len(BROKEN))) == [(fence, fence + len(BROKEN), "target")]
     app.theme.show_token_sources(True)
-    assert call.body._part_underlines(0) == ((0, len(BROKEN), "target"),)
+    (mark,) = call.body.findChild(QPlainTextEdit).extraSelections()
+    assert mark.cursor.selectedText().split("\u2029") == BROKEN.split("\n")
+    assert mark.format.underlineStyle() == QTextCharFormat.UnderlineStyle.DashUnderline  # the target's
 
 
 def test_a_screen_reader_hears_that_there_is_a_call_instead_of_its_text(start: Start) -> None:
