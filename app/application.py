@@ -53,22 +53,22 @@ class Slipstream(QObject):
         self.window.closed.connect(self.close)
         self._activity = Activity()
         self._memory = MemoryWatch(self)
-        self._memory.short.connect(services.conductor.notify)
+        self._memory.short.connect(services.notices.post)
         self._memory.critical.connect(services.tuning.pause_for_memory)
         services.preferences.restart_requested.connect(self.restart)
         services.engine.stopped.connect(self._save_and_end)
         services.picker.downloads.changed.connect(self._hold_downloads)
         services.tuning.changed.connect(self._hold_tuning)
-        services.conductor.busy_changed.connect(self._hold_reply)
+        services.activity.changed.connect(self._hold_reply)
         services.server.activity_changed.connect(self._hold_server)
-        services.conductor.reply_run.finished.connect(self._watch_peak)
+        services.reply_run.finished.connect(self._watch_peak)
 
     @Slot()
     def restart(self) -> None:
         """Restart the app, unless a reply or comparison is running."""
-        conductor = self.services.conductor
-        if conductor.busy and (notice := conductor.refusal()):
-            conductor.notify(notice)
+        activity = self.services.activity
+        if activity.busy and (notice := activity.refusal()):
+            self.services.notices.post(notice)
             return
         self.restarting = self.window.quit()
 
@@ -84,7 +84,7 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_reply(self) -> None:
-        held = self.services.conductor.busy and not self.services.conductor.reply_run.waiting
+        held = self.services.activity.busy and not self.services.reply_run.waiting
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()
@@ -118,7 +118,7 @@ class Slipstream(QObject):
     def report_bug(self) -> None:
         """Show a notice about an unhandled exception."""
         text = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self.services.paths.log_file)
-        self.services.conductor.notify(Notice(text, "error"))
+        self.services.notices.post(Notice(text, "error"))
 
 
 class FileOpening(QObject):
@@ -194,13 +194,13 @@ def run(arguments: list[str]) -> int:
     signals.quit_requested.connect(slipstream.window.quit)
     instance.raise_requested.connect(slipstream.show_window)
     opening = FileOpening(slipstream.window.quit, app)
-    opening.opened.connect(services.conductor.library.import_file)
+    opening.opened.connect(services.library.import_file)
     app.installEventFilter(opening)
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:
         text = tr("Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.")
-        services.conductor.notify(Notice(text, stays=True))
+        services.notices.post(Notice(text, stays=True))
     status = app.exec()
     # Quitting from the Dock and logging out don't close the window.
     services.save_chats()

@@ -131,13 +131,13 @@ def _check_window() -> Iterator["CheckResult"]:
         shown: list[int] = []
 
         def close_when_done() -> None:
-            turns = slipstream.services.conductor.chat.turns
-            if not slipstream.services.conductor.busy and turns and turns[-1].reply.answer:
+            turns = slipstream.services.session.chat.turns
+            if not slipstream.services.activity.busy and turns and turns[-1].reply.answer:
                 shown.append(len(turns[-1].reply.answer))
                 slipstream.window.close()
 
-        slipstream.services.conductor.loader.loaded.connect(lambda: slipstream.services.conductor.send(QUESTION))
-        slipstream.services.conductor.busy_changed.connect(close_when_done)
+        slipstream.services.loader.loaded.connect(lambda: slipstream.services.session.send(QUESTION))
+        slipstream.services.activity.changed.connect(close_when_done)
         slipstream.ended.connect(app.quit)
         QTimer.singleShot(1000 * TIMEOUT_S, app.quit)
         slipstream.start()

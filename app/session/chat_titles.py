@@ -5,8 +5,10 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.session.conductor import Conductor
-from app.session.engine_adapter import Delivery
+from app.session.chat_library import ChatLibrary
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
 from app.storage.chat_tree import Chat
 from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
@@ -25,38 +27,47 @@ class ChatTitles(QObject):
     Any request interrupts generation, which restarts when the engine is idle.
     """
 
-    def __init__(self, conductor: Conductor, enabled: Callable[[], bool], parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        engine: EngineAdapter,
+        library: ChatLibrary,
+        loader: PairLoader,
+        reply_run: ReplyRun,
+        enabled: Callable[[], bool],
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor, self._enabled = conductor, enabled
+        self._engine, self._library, self._loader = engine, library, loader
+        self._reply_run, self._enabled = reply_run, enabled
         self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
-        conductor.reply_run.finished.connect(self._add)
-        conductor.engine.idle.connect(self._timer.start)
+        reply_run.finished.connect(self._add)
+        engine.idle.connect(self._timer.start)
 
     @Slot()
     def _add(self) -> None:
         """Queue the chat whose first reply has just ended."""
-        chat = self._conductor.reply_run.chat
+        chat = self._reply_run.chat
         if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
-            self._waiting[chat.id] = chat.title, chat, self._conductor.loader.sent_to
+            self._waiting[chat.id] = chat.title, chat, self._loader.sent_to
 
     @property
     def _wanted(self) -> bool:
-        return self._enabled() and not self._conductor.loader.has_demo  # the demo pair can't write titles
+        return self._enabled() and not self._loader.has_demo  # the demo pair can't write titles
 
     @Slot()
     def _start(self) -> None:
-        titles = {one: entry.title for one, entry in self._conductor.library.entries.items() if one in self._waiting}
-        sent_to = self._conductor.loader.sent_to
+        titles = {one: entry.title for one, entry in self._library.entries.items() if one in self._waiting}
+        sent_to = self._loader.sent_to
         self._waiting = {
             one: (title, chat, host)
             for one, (title, chat, host) in self._waiting.items()
             if titles.get(one) == title and (not sent_to or (sent_to == host and not chat.settings.private))
         }
-        if self._waiting and self._wanted and not self._conductor.engine.busy:
+        if self._waiting and self._wanted and not self._engine.busy:
             chat_id, (_, chat, _) = next(iter(self._waiting.items()))
-            self._conductor.engine.submit(_request(chat), partial(self._receive, chat_id, []))
+            self._engine.submit(_request(chat), partial(self._receive, chat_id, []))
 
     def _receive(self, chat_id: str, pieces: list[str], deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
@@ -64,9 +75,9 @@ class ChatTitles(QObject):
                 case Commit(channel="answer") as commit:
                     pieces.append(commit.text)
                 case Finished(reason) if reason != "cancelled":
-                    entry, waiting = self._conductor.library.entries.get(chat_id), self._waiting.pop(chat_id, None)
+                    entry, waiting = self._library.entries.get(chat_id), self._waiting.pop(chat_id, None)
                     if entry is not None and waiting is not None and entry.title == waiting[0]:
-                        self._conductor.library.rename(chat_id, short_title("".join(pieces)))
+                        self._library.rename(chat_id, short_title("".join(pieces)))
                 case Failed():
                     self._waiting.pop(chat_id, None)
 

@@ -10,8 +10,12 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 
-from app.session.conductor import Conductor
-from app.session.notice import Notice
+from app.session.activity import SessionActivity
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
+from app.session.comparer import Comparer
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
 from app.storage.chat_tree import Turn
 from app.text.language import number, tr
 
@@ -102,9 +106,19 @@ class Commands(QObject):
     ran = Signal(str)  # id of the command
     rename_requested = Signal(str)  # id of a chat or folder
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        library: ChatLibrary,
+        loader: PairLoader,
+        comparer: Comparer,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor, self._library = conductor, conductor.library
+        self._session, self._activity, self._library, self._loader = session, activity, library, loader
+        self._comparer, self._notices = comparer, notices
         # Kind ("chat" or "folder") and ID of the current row, and the selected chats, while the list has the focus
         self.selection: Callable[[], tuple[str, str, list[str]]] = lambda: ("", "", [])
         self.listed: Callable[[], list[str]] = lambda: list(self._library.entries)  # all chats in the order of the list
@@ -112,12 +126,12 @@ class Commands(QObject):
         self._commands: dict[str, Command] = {}
         self.add(*self._chats(), *self._replies())
         for signal in (
-            conductor.busy_changed,
-            conductor.settings_changed,
-            conductor.turns_changed,
-            conductor.turn_added,
-            conductor.chat_changed,
-            conductor.loader.loaded,
+            activity.changed,
+            session.settings_changed,
+            session.turns_changed,
+            session.turn_added,
+            session.chat_changed,
+            loader.loaded,
             self._library.changed,
         ):
             signal.connect(self.changed)
@@ -138,7 +152,7 @@ class Commands(QObject):
             command.act()
             self.ran.emit(command.id)
         elif refusal.notice is not None:
-            self._conductor.notify(refusal.notice)
+            self._notices.post(refusal.notice)
 
     def runner(self, id: str) -> Callable[[], None]:
         """Return a function that runs a command, for signals."""
@@ -150,7 +164,7 @@ class Commands(QObject):
         kind, id, _ = self.selection()
         if (kind == "chat" and id in self._library.entries) or (kind == "folder" and id in self._library.folders):
             return kind, id
-        id = self._conductor.chat.id
+        id = self._session.chat.id
         return ("chat", id) if id in self._library.entries else ("", "")
 
     @property
@@ -164,7 +178,7 @@ class Commands(QObject):
     # Chats
 
     def _chats(self) -> tuple[Command, ...]:
-        library, conductor = self._library, self._conductor
+        library, session = self._library, self._session
 
         def single() -> str:
             return self.target_chats[0] if self.target[0] == "chat" and len(self.target_chats) == 1 else ""
@@ -180,12 +194,12 @@ class Commands(QObject):
             return library.undo_step.title if library.undo_step else tr("Undo &Delete")
 
         return (
-            Command("new_chat", tr("&New Chat"), conductor.new_chat, Keys.New),
+            Command("new_chat", tr("&New Chat"), session.new_chat, Keys.New),
             Command("new_folder", tr("New &Folder"), self._add_folder, ("Ctrl+Shift+N",)),
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", tr("&Pin"), lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single, pinned),
-            Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), conductor.open_chat), ("Ctrl+D",), single),
+            Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), session.open_chat), ("Ctrl+D",), single),
             Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
             Command("previous_chat", tr("Previous C&hat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),
             Command("next_chat", tr("&Next Chat"), partial(self._step, 1), ("Ctrl+Alt+Down",), lambda: library.entries),
@@ -206,9 +220,9 @@ class Commands(QObject):
     def _step(self, by: int) -> None:
         """Open the next or previous chat in the list."""
         ids = self.listed()
-        place = ids.index(self._conductor.chat.id) + by if self._conductor.chat.id in ids else 0
+        place = ids.index(self._session.chat.id) + by if self._session.chat.id in ids else 0
         if 0 <= place < len(ids):
-            self._conductor.open_chat(ids[place])
+            self._session.open_chat(ids[place])
 
     def folders(self) -> Menu:
         """Return the menu that moves the target chats to a folder."""
@@ -237,17 +251,17 @@ class Commands(QObject):
     # Replies
 
     def _replies(self) -> tuple[Command, ...]:
-        at, loader = self._conductor, self._conductor.loader
+        at, activity, loader, comparer = self._session, self._activity, self._loader, self._comparer
 
         def with_last(act: Callable[[Turn], object]) -> Callable[[], object]:
             return lambda: act(at.chat.turns[-1])
 
         def on_last(fits: Callable[[Turn], object]) -> Callable[[], object]:
             """Return whether the last turn fits and nothing is running, or why not."""
-            return lambda: Refusal(at.refusal()) if at.busy else at.chat.turns and fits(at.chat.turns[-1])
+            return lambda: Refusal(activity.refusal()) if activity.busy else at.chat.turns and fits(at.chat.turns[-1])
 
         def comparable() -> object:
-            why = at.why_no_comparison()
+            why = comparer.why_not()
             return Refusal(Notice(why)) if why else on_last(lambda turn: at.chat.last_comparable)()
 
         def versions() -> bool:
@@ -270,12 +284,12 @@ class Commands(QObject):
         copy = with_last(lambda turn: QGuiApplication.clipboard().setText(turn.reply.text))
         asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and loader.can_continue)
         return (
-            Command("stop", tr("&Stop"), at.stop, ("Esc", "Ctrl+."), lambda: at.replying_here or at.compare_runner.running),
-            Command("compare", tr("&Compare Last Prompt"), at.compare, ("Ctrl+Shift+K",), comparable),
+            Command("stop", tr("&Stop"), activity.stop, ("Esc", "Ctrl+."), lambda: activity.replying_here or activity.comparing),
+            Command("compare", tr("&Compare Last Prompt"), comparer.compare, ("Ctrl+Shift+K",), comparable),
             Command(
                 "dflash",
                 "D&Flash",
-                lambda: at.set_dflash(not dflash()),
+                lambda: at.change(dflash=not dflash()),
                 ("Ctrl+Shift+D",),
                 lambda: loader.can_dflash and loader.can_plain,
                 dflash,
@@ -283,12 +297,12 @@ class Commands(QObject):
             Command(
                 "thinking",
                 tr("&Thinking"),
-                lambda: at.set_thinking(not thinking()),
+                lambda: at.change(thinking=not thinking()),
                 ("Ctrl+Shift+T",),
                 lambda: loader.can_think,
                 thinking,
             ),
-            Command("rolling", tr("Rolling &Window"), lambda: at.set_rolling(not rolling()), checked=rolling),
+            Command("rolling", tr("Rolling &Window"), lambda: at.change(rolling=not rolling()), checked=rolling),
             Command("edit", tr("&Edit Last Message"), edit, ("Ctrl+Shift+E",), asked),
             Command("regenerate", tr("&Regenerate Reply"), regenerate, ("Ctrl+R",), asked),
             Command("resume", tr("Contin&ue Reply"), resume, ("Ctrl+Shift+R",), cut_off),
@@ -299,5 +313,5 @@ class Commands(QObject):
 
     def _switch(self, by: int) -> None:
         """Show the next or previous version of the last message that has versions."""
-        nodes = (node for turn in reversed(self._conductor.chat.turns) for node in (turn.answered, turn.asked))
-        self._conductor.switch(next(node for node in nodes if node is not None and node.place[1] > 1), by)
+        nodes = (node for turn in reversed(self._session.chat.turns) for node in (turn.answered, turn.asked))
+        self._session.switch(next(node for node in nodes if node is not None and node.place[1] > 1), by)

@@ -6,9 +6,14 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, NextPrompt, measure
-from app.session.engine_adapter import Delivery
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
+from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Turn, messages_to
 from app.text.plain_text import clean
 from mlx_engine.contract.client import Run
@@ -25,9 +30,20 @@ class ContextMeter(QObject):
 
     changed = Signal()
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        engine: EngineAdapter,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        tools: ToolBox,
+        attachments: AttachmentReader,
+        reply_run: ReplyRun,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor = conductor
+        self._engine, self._session, self._activity, self._loader = engine, session, activity, loader
+        self._attachments = attachments
         self._draft = ""
         self._prompt: NextPrompt | None = None  # the last one that was counted
         self._counts: Counts | None = None  # not completed yet
@@ -39,21 +55,21 @@ class ContextMeter(QObject):
         self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
         for signal in (
-            conductor.loader.changed,
-            conductor.loader.loaded,
-            conductor.chat_changed,
-            conductor.turns_changed,
-            conductor.turn_added,
-            conductor.settings_changed,
-            conductor.tools.changed,
-            conductor.busy_changed,
-            conductor.editing_changed,
-            conductor.attachments.changed,
+            loader.changed,
+            loader.loaded,
+            session.chat_changed,
+            session.turns_changed,
+            session.turn_added,
+            session.settings_changed,
+            tools.changed,
+            activity.changed,
+            session.editing_changed,
+            attachments.changed,
         ):
             signal.connect(self.recount)
-        conductor.loader.loaded.connect(self._forget)
-        conductor.chat_changed.connect(self._forget)
-        conductor.reply_run.changed.connect(self._grow)
+        loader.loaded.connect(self._forget)
+        session.chat_changed.connect(self._forget)
+        reply_run.changed.connect(self._grow)
 
     @property
     def counting(self) -> bool:
@@ -63,13 +79,12 @@ class ContextMeter(QObject):
     @property
     def _can_count(self) -> bool:
         """Whether the next prompt can be counted. A running reply is added instead."""
-        conductor = self._conductor
-        return conductor.loader.pair is not None and not conductor.loader.sent_to and not conductor.replying_here
+        return self._loader.pair is not None and not self._loader.sent_to and not self._activity.replying_here
 
     @property
     def may_exceed(self) -> bool:
         """Whether the latest changes aren't counted yet and might not fit."""
-        pair = self._conductor.loader.pair
+        pair = self._loader.pair
         return pair is not None and self.counting and self._next_prompt().most_tokens >= pair.context_limit
 
     def count_now(self) -> None:
@@ -102,14 +117,13 @@ class ContextMeter(QObject):
 
     @Slot()
     def _count(self) -> None:
-        conductor = self._conductor
         if not self._can_count:
-            if not conductor.replying_here:
+            if not self._activity.replying_here:
                 self._cancel()
                 self.use = self._reported()  # drafts aren't sent to a server to be counted
             self._emit()
             return
-        self._incomplete = bool(conductor.tools_starting() or conductor.attachments.reading)
+        self._incomplete = bool(self._session.tools_starting() or self._attachments.reading)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()
@@ -117,15 +131,15 @@ class ContextMeter(QObject):
         self._cancel()
         self._prompt = prompt
         if prompt.empty and not prompt.has_message:
-            assert conductor.loader.pair is not None
-            self._finish(ContextUse(0, conductor.loader.pair.context_limit))
+            assert self._loader.pair is not None
+            self._finish(ContextUse(0, self._loader.pair.context_limit))
             return
         self._counts = measure(prompt)
         self._submit(self._counts, next(self._counts))
 
     def _submit(self, counts: Counts, request: CountTokens) -> None:
         self._request = request
-        self._job = self._conductor.engine.submit(request, partial(self._counted, counts, request))
+        self._job = self._engine.submit(request, partial(self._counted, counts, request))
 
     def _counted(self, counts: Counts, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
@@ -147,17 +161,17 @@ class ContextMeter(QObject):
 
     def _reported(self) -> ContextUse | None:
         """Return the use that a server reported for the last reply."""
-        turns, pair = self._conductor.chat.turns, self._conductor.loader.pair
+        turns, pair = self._session.chat.turns, self._loader.pair
         stats = next((stats for stats in turns[-1].reply.step_stats[-1:] or [turns[-1].reply.stats]), None) if turns else None
         if pair is None or not pair.remote or not pair.context_known or stats is None or not stats.prompt_tokens:
             return None
         return ContextUse(stats.prompt_tokens + stats.tokens, pair.context_limit, exact=False)
 
     def _next_prompt(self) -> NextPrompt:
-        """Return the prompt of the next request; see `Conductor.send`."""
-        conductor, chat = self._conductor, self._conductor.chat
-        text, files = clean(self._draft).strip(), tuple(conductor.attachments.files)
-        system, turns, editing = chat.settings.system, chat.turns, conductor.editing
+        """Return the prompt of the next request; see `ChatSession.send`."""
+        chat = self._session.chat
+        text, files = clean(self._draft).strip(), tuple(self._attachments.files)
+        system, turns, editing = chat.settings.system, chat.turns, self._session.editing
         after = turns[-1].last if turns else None
         if editing is not None and editing.asked is not None:
             after = editing.asked.parent
@@ -171,16 +185,16 @@ class ContextMeter(QObject):
             messages_to(after) if after is not None else (),
             text,
             files,
-            conductor.thinking,
+            self._session.thinking,
             chat.rolling_after(after),
             chat.settings.max_tokens,
-            conductor.tool_specs,
+            self._session.tool_specs,
         )
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:
-        reply, pair = turn.reply, self._conductor.loader.pair
-        if reply.running and reply.prefill is not None and pair is not None and not pair.remote and self._conductor.replying_here:
+        reply, pair = turn.reply, self._loader.pair
+        if reply.running and reply.prefill is not None and pair is not None and not pair.remote and self._activity.replying_here:
             self._cancel()
             new_tokens = reply.tokens - reply.tokens_before  # tokens before Continue are part of the prefill
             self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))

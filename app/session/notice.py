@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from PySide6.QtCore import QObject, Signal, Slot
+
 
 @dataclass(frozen=True)
 class NoticeAction:
@@ -34,3 +36,13 @@ class Notice:
         """Whether the notice goes away after a while, or when another chat opens."""
         needed = self.stays or self.offer or self.again or any(one.needed for one in self.actions)
         return self.kind == "info" and not needed and self.until in ("", "chat")
+
+
+class Notices(QObject):
+    """The way of notices from all parts of the app to the window."""
+
+    posted = Signal(object)  # Notice
+
+    @Slot(object)
+    def post(self, notice: Notice | str) -> None:
+        self.posted.emit(Notice(notice) if isinstance(notice, str) else notice)

@@ -6,15 +6,18 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Connections
+from app.session.measurements import RooflineJob
 from app.session.model_list import Candidate, Variant
 from app.session.model_storage import Background, Storage
 from app.session.notice import Notice
 from app.session.pair_rows import PairRows
+from app.session.pair_session import PairLoader
 from app.session.pair_survey import Survey, check_hub, survey
+from app.session.reply_run import ReplyRun
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
@@ -36,9 +39,17 @@ class Picker(QObject):
     message = Signal(str)
     downloaded = Signal(str)  # the name of a pair
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        loader: PairLoader,
+        activity: SessionActivity,
+        reply_run: ReplyRun,
+        roofline_job: RooflineJob,
+        parent: QObject | None = None,
+        folder: Path | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor, self._loader = conductor, conductor.loader
+        self._loader, self._activity, self._roofline_job = loader, activity, roofline_job
         self.background = Background(self)
         self.background.failed.connect(self.message)
         self.downloads = Downloads(self)
@@ -64,11 +75,11 @@ class Picker(QObject):
         self._check_timer.timeout.connect(self.check_hub)
         self.rows.picked.connect(self._check_timer.start)
         self.rows.changed.connect(self.changed)
-        conductor.roofline_job.changed.connect(self._machine_changed)
-        for signal in (self._loader.loaded, self._loader.changed, conductor.busy_changed):
+        roofline_job.changed.connect(self._machine_changed)
+        for signal in (self._loader.loaded, self._loader.changed, activity.changed):
             signal.connect(self.changed)
         self._loader.loaded.connect(self._follow_loaded)
-        conductor.reply_run.finished.connect(self._record_speed)
+        reply_run.finished.connect(self._record_speed)
 
     def start(self) -> None:
         """Continue the downloads of an earlier run."""
@@ -123,9 +134,9 @@ class Picker(QObject):
             self.message.emit(translated(problem))
         self._problems = found.problems
         self.rows.put(found.candidates, self._loader.loaded_from, self.in_use)
-        idle = not self._conductor.busy and not self._loader.running
+        idle = not self._activity.busy and not self._loader.running
         if not self.machine_measured and idle and self._loader.pair is not None:
-            self._conductor.roofline_job.start()
+            self._roofline_job.start()
 
     @Slot()
     def _follow_loaded(self) -> None:
@@ -230,14 +241,14 @@ class Picker(QObject):
         one = self.rows.current
         if one is None or self.state(one) != "ready":
             return
-        if self._conductor.busy:
+        if self._activity.busy:
             self.message.emit(tr("To switch models, stop the reply or wait for it to finish."))
         elif one.connection is not None:
-            self._conductor.connect_to(one.connection)
+            self._activity.connect_to(one.connection)
         elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
             auto = one.auto and one.automatic is not None
-            self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders, auto=auto))
+            self._activity.use(LoadPair() if folders == demo_pair() else LoadPair(*folders, auto=auto))
 
     @property
     def deletable(self) -> tuple[str, ...]:
@@ -279,7 +290,7 @@ class Picker(QObject):
         self.rows.search, self.rows.filter = "", "all"
         self.rows.select(Candidate.of_connection(new).id)
         if connected is not None and connected.name == old:
-            self._conductor.connect_to(new)
+            self._activity.connect_to(new)
 
     @Slot(str)
     def connect_to(self, name: str) -> None:
@@ -288,7 +299,7 @@ class Picker(QObject):
         if refusal := self.connections.refusal(saved.connection):
             self._loader.notified.emit(Notice(refusal, "error"))
         else:
-            self._conductor.connect_to(saved)
+            self._activity.connect_to(saved)
 
     @Slot()
     def remove_connection(self) -> None:
@@ -312,7 +323,7 @@ class Picker(QObject):
     @Slot()
     def _machine_changed(self) -> None:
         """Survey again after a measurement, which makes it possible to predict speeds."""
-        self._measured_now |= self._conductor.roofline_job.found is not None
+        self._measured_now |= self._roofline_job.found is not None
         if self._measured_now and not self.machine_measured and self.rows.pairs:
             self.machine_measured = True
             self.refresh()

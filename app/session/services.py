@@ -6,14 +6,22 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Slot
 
+from app.session.activity import SessionActivity
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
 from app.session.chat_titles import ChatTitles
 from app.session.commands import Commands
-from app.session.conductor import Conductor
+from app.session.compare_run import CompareRunner, ComparisonHistory
+from app.session.comparer import Comparer
 from app.session.engine_adapter import EngineAdapter
 from app.session.local_server import LocalServer
-from app.session.notice import Notice
+from app.session.measurements import RooflineJob
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
+from app.session.reply_run import ReplyRun
 from app.session.saved_prompts import SavedPrompts
 from app.session.tool_box import ToolBox
 from app.session.tuning_run import TuningJob
@@ -40,57 +48,76 @@ class Services(QObject):
         self.engine = EngineAdapter(client, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
         self.tools = ToolBox(data, self)
-        self.conductor = conductor = Conductor(self.engine, self, self.store, self.tools)
-        self.commands = Commands(conductor, self)
-        self.picker = Picker(conductor, self, data)
+        self.notices = notices = Notices(self)
+        self.library = library = ChatLibrary(self.store, self)
+        self.loader = loader = PairLoader(self.engine, self)
+        self.reply_run = reply_run = ReplyRun(self.engine, library, self.tools, self)
+        self.compare_runner = CompareRunner(self.engine, self)
+        self.comparisons = ComparisonHistory(self.store, self)
+        self.roofline_job = roofline_job = RooflineJob(self.engine, self)
+        self.attachments = AttachmentReader(self.engine, lambda: loader.pair is not None and not loader.sent_to, self)
+        self.activity = activity = SessionActivity(loader, reply_run, self.compare_runner, notices, lambda: self.session.chat, self)
+        parts = (library, loader, self.tools, self.attachments, reply_run, activity, notices)
+        self.session = session = ChatSession(*parts, self)
+        self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
+        self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
+        self.picker = Picker(loader, activity, reply_run, roofline_job, self, data)
         self.tuning = TuningJob(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
-        self.server = LocalServer(client, conductor.loader, self.preferences, self)
+        self.server = LocalServer(client, loader, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
-        self.titles = ChatTitles(conductor, lambda: self.preferences.chat_titles, self)
-        library = conductor.library
+        self.titles = ChatTitles(self.engine, library, loader, reply_run, lambda: self.preferences.chat_titles, self)
+        for signal in (library.notified, loader.notified, self.attachments.refused, reply_run.notified):
+            signal.connect(notices.post)
+        self.compare_runner.recorded.connect(self.comparisons.add)
+        self.compare_runner.drafter_changed.connect(lambda: loader.load(loader.here))  # Auto may choose another one
+        activity.changed.connect(roofline_job.stop)
+        roofline_job.kernels_selected.connect(loader.calibration.use)
+        for slot in (roofline_job.forget, self.attachments.count_all):
+            loader.loaded.connect(slot)
         library.removed.connect(self.saved_prompts.forget)
         library.became_private.connect(self.saved_prompts.forget)
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
-        self.server.failed.connect(conductor.notify)
+        self.server.failed.connect(notices.post)
         self.tools.unreadable.connect(self._show_unreadable)
         self.picker.connections.own_server = lambda: self.server.url
-        self.updates.notified.connect(lambda text: conductor.notify(Notice(text, stays=True)))
+        self.updates.notified.connect(lambda text: notices.post(Notice(text, stays=True)))
         self.preferences.changed.connect(self._use_preferences)
         self._use_preferences()
         self._restore_state()
 
     @Slot()
     def _use_preferences(self) -> None:
-        self.conductor.set_new_chats(self.preferences.new_chats)
-        self.conductor.reply_run.most_steps = int(self.preferences.tool_steps)
+        self.session.set_new_chats(self.preferences.new_chats)
+        self.reply_run.most_steps = int(self.preferences.tool_steps)
 
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
-        self.conductor.notify(Notice(tr("Can't use mcp.json. {reason}", reason=reason), "error", until="tools", topic="mcp.json"))
+        text = tr("Can't use mcp.json. {reason}", reason=reason)
+        self.notices.post(Notice(text, "error", until="tools", topic="mcp.json"))
 
     def start(self) -> None:
         """Read the chats, and load or connect to what was used last."""
-        conductor, connections = self.conductor, self.picker.connections
+        notices, activity, connections = self.notices, self.activity, self.picker.connections
         if self.paths.temporary:
             folder = self.paths.settings
             text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
-            conductor.notify(Notice(text, stays=True))
+            notices.post(Notice(text, stays=True))
         self.updates.start()
         if self.preferences.serve_at_launch:
             self.server.set_on(True)
-        conductor.library.load()
+        self.library.load()
         self.saved_prompts.apply()
         if connections.problem:
-            conductor.notify(Notice(connections.problem, "error", until="connections"))
+            notices.post(Notice(connections.problem, "error", until="connections"))
         if self.tools.problem:
             self._show_unreadable(self.tools.problem)
-        conductor.loader.here = last_pair(self.settings)
+        self.loader.here = last_pair(self.settings)
         last = connections.find(str(self.settings.value("connection") or ""))
         if last is not None:
-            conductor.connect_to(last)
+            activity.connect_to(last)
         else:
-            conductor.use(last_pair(self.settings))
+            activity.use(last_pair(self.settings))
         self.picker.start()
 
     def close(self) -> None:
@@ -103,14 +130,14 @@ class Services(QObject):
         self.tools.close()
 
     def save_chats(self) -> None:
-        self.conductor.library.cancel_imports()
-        self.conductor.attachments.end()
-        self.conductor.save_settings()
-        self.conductor.reply_run.stop(interrupted=True)
+        self.library.cancel_imports()
+        self.attachments.end()
+        self.session.save_settings()
+        self.reply_run.stop(interrupted=True)
 
     def save_state(self) -> None:
         """Save what the next launch begins with."""
-        settings, loader, chosen = self.settings, self.conductor.loader, self.conductor.chat.settings
+        settings, loader, chosen = self.settings, self.loader, self.session.chat.settings
         if (loaded := loader.loaded_from) is not None:
             settings.setValue("target", str(loaded.target or ""))
             settings.setValue("drafter", str(loaded.drafter or ""))
@@ -126,13 +153,13 @@ class Services(QObject):
     def _restore_state(self) -> None:
         saved = ChatSettings.from_json(parse_json(str(self.settings.value("tools"))))
         chosen = replace(
-            self.conductor.chat.settings,
+            self.session.chat.settings,
             dflash=self.settings.value("dflash", True, bool) is not False,
             thinking=self.settings.value("thinking", False, bool) is True,
             tool_servers=saved.tool_servers,
             tools_off=saved.tools_off,
         )
-        self.conductor.set_settings(chosen)
+        self.session.set_settings(chosen)
 
 
 def last_pair(settings: QSettings) -> LoadPair:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_library import ChatLibrary
 from app.session.commands import Command, Commands
-from app.session.conductor import Conductor
 from app.text.language import number, tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
 
@@ -13,8 +14,8 @@ from app.widgets.save_dialog import ask_save_path, confirm, file_name
 class ChatFiles:
     """The dialogs for files of chats."""
 
-    def __init__(self, window: QWidget, conductor: Conductor, commands: Commands) -> None:
-        self._window, self._conductor, self._library, self._commands = window, conductor, conductor.library, commands
+    def __init__(self, window: QWidget, library: ChatLibrary, attachments: AttachmentReader, commands: Commands) -> None:
+        self._window, self._library, self._attachments, self._commands = window, library, attachments, commands
 
     def commands(self) -> tuple[Command, ...]:
         def export_title() -> str:
@@ -37,7 +38,7 @@ class ChatFiles:
 
     def attach(self) -> None:
         files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", tr("Text, code, and PDF (*)"))
-        self._conductor.attachments.attach([Path(file) for file in files])
+        self._attachments.attach([Path(file) for file in files])
 
     def export(self) -> None:
         chats = self._commands.target_chats

@@ -45,14 +45,15 @@ class Dialogs(QObject):
     def __init__(self, window: QMainWindow, theme: Theme, services: Services) -> None:
         super().__init__(window)
         self._window, self._theme, self._services = window, theme, services
-        self._conductor, self._picker, self._tuning = services.conductor, services.picker, services.tuning
+        self._picker, self._tuning, self._notices = services.picker, services.tuning, services.notices
+        self._activity, self._loader = services.activity, services.loader
         self._dialogs: dict[type[QDialog], QDialog] = {}
-        self._conductor.compare_runner.started.connect(self._show_comparison)
+        services.compare_runner.started.connect(self._show_comparison)
         self._picker.downloaded.connect(self._announce_download)
         self._tuning.ended.connect(self._announce_tuning)
         self._tuning.paused_found.connect(self._announce_paused_run)
-        self._conductor.loader.loaded.connect(self._tuning.forget_result)
-        self._conductor.loader.loaded.connect(self._find_paused_run)
+        self._loader.loaded.connect(self._tuning.forget_result)
+        self._loader.loaded.connect(self._find_paused_run)
         self._looked_for_run = False
 
     def find(self, kind: type[D]) -> D | None:
@@ -65,7 +66,7 @@ class Dialogs(QObject):
     @Slot()
     def show_models(self) -> None:
         is_new = self.find(PickerDialog) is None
-        dialog = self._show(PickerDialog, self._picker, self._conductor)
+        dialog = self._show(PickerDialog, self._picker, self._activity, self._loader)
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
             dialog.card.tune.clicked.connect(self.show_tuning)
@@ -73,7 +74,7 @@ class Dialogs(QObject):
     @Slot()
     def show_tuning(self) -> None:
         is_new = self.find(TuneDialog) is None
-        dialog = self._show(TuneDialog, self._tuning, self._conductor)
+        dialog = self._show(TuneDialog, self._tuning, self._activity, self._loader)
         if is_new:
             dialog.models_requested.connect(self.show_models)
             dialog.help_requested.connect(lambda: self.show_help("train-a-drafter"))
@@ -82,18 +83,18 @@ class Dialogs(QObject):
 
     @Slot()
     def show_this_mac(self) -> None:
-        self._show(ThisMacDialog, self._conductor)
+        self._show(ThisMacDialog, self._services.roofline_job, self._activity, self._loader)
 
     @Slot()
     def show_server(self) -> None:
         is_new = self.find(ServerDialog) is None
-        dialog = self._show(ServerDialog, self._services.server, self._conductor.loader, self._services.preferences)
+        dialog = self._show(ServerDialog, self._services.server, self._loader, self._services.preferences)
         if is_new:
             dialog.models_requested.connect(self.show_models)
 
     @Slot()
     def show_compare(self) -> None:
-        self._show(CompareDialog, self._conductor).prompt.setFocus()
+        self._show_compare_dialog().prompt.setFocus()
 
     @Slot()
     def show_settings(self, pane: Pane | None = None) -> None:
@@ -101,7 +102,7 @@ class Dialogs(QObject):
         parts: dict[Pane, Callable[[Form], QWidget | None]] = {
             "models": lambda form: ModelSettings(self._theme, self._picker),
             "chats": lambda form: self._new_chat_settings(),
-            "tools": lambda form: ToolsPane(self._theme, self._conductor.tools),
+            "tools": lambda form: ToolsPane(self._theme, self._services.tools),
             "privacy": self._privacy,
             "advanced": self._advanced,
         }
@@ -114,16 +115,14 @@ class Dialogs(QObject):
         self.show_settings("models")
 
     def _new_chat_settings(self) -> QWidget:
-        preferences, conductor, page = self._services.preferences, self._conductor, QWidget()
+        preferences, loader, page = self._services.preferences, self._loader, QWidget()
 
         def store(settings: ChatSettings) -> None:
             preferences.new_chats = settings
 
-        form = ChatSettingsForm(
-            self._theme, conductor.library, lambda: preferences.new_chats, store, lambda: conductor.loader.sampling
-        )
+        form = ChatSettingsForm(self._theme, self._services.library, lambda: preferences.new_chats, store, lambda: loader.sampling)
         preferences.changed.connect(form.refresh)
-        conductor.loader.loaded.connect(form.refresh)
+        loader.loaded.connect(form.refresh)
         note = small_label(self._theme, tr("Used for new chats."), "secondary", wrap=True)
         column(note, form, row(form.reset, None), spacing=16, parent=page)
         return page
@@ -160,7 +159,7 @@ class Dialogs(QObject):
 
     @Slot()
     def show_chat_settings(self) -> None:
-        self._show(ChatSettingsDialog, self._conductor, sheet=True)
+        self._show(ChatSettingsDialog, self._services.session, self._services.library, self._loader, sheet=True)
 
     @Slot()
     def show_about(self) -> None:
@@ -168,7 +167,7 @@ class Dialogs(QObject):
 
     @Slot()
     def show_palette(self) -> None:
-        self._show(Palette, palette_commands(self._services.commands, self._conductor), sheet=True)
+        self._show(Palette, palette_commands(self._services.commands, self._services.session, self._services.library), sheet=True)
 
     @Slot()
     def show_help(self, page: str = "guide") -> None:
@@ -182,22 +181,26 @@ class Dialogs(QObject):
     def show_logs(self) -> None:
         """Open the log folder."""
         if str(self._services.paths.logs) and not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.paths.logs))):
-            self._conductor.notify(tr("Can't open the log folder “{folder}”.", folder=str(self._services.paths.logs)))
+            self._notices.post(tr("Can't open the log folder “{folder}”.", folder=str(self._services.paths.logs)))
+
+    def _show_compare_dialog(self) -> CompareDialog:
+        services = self._services
+        return self._show(CompareDialog, services.session, self._activity, self._loader, services.comparer, services.comparisons)
 
     @Slot(object)
     def _show_comparison(self, comparison: CompareRun) -> None:
-        self._show(CompareDialog, self._conductor).follow(comparison)
+        self._show_compare_dialog().follow(comparison)
 
     @Slot(str)
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
             text = tr("{name} has been downloaded. Choose File ▸ Models to use it.", name=name)
-            self._conductor.notify(Notice(text, stays=True))
+            self._notices.post(Notice(text, stays=True))
 
     @Slot()
     def _find_paused_run(self) -> None:
         """Look for a run that was paused when Slipstream quit."""
-        if not self._looked_for_run and (pair := loaded_pair(self._conductor.loader)) is not None:
+        if not self._looked_for_run and (pair := loaded_pair(self._loader)) is not None:
             self._looked_for_run = True
             self._tuning.find_paused(pair)
 
@@ -206,7 +209,7 @@ class Dialogs(QObject):
         if self.find(TuneDialog) is None:
             share = percent(fraction)
             text = tr("Tuning {name} is paused at {share}. To continue, choose File ▸ Tune Drafter.", name=name, share=share)
-            self._conductor.notify(Notice(text, stays=True))
+            self._notices.post(Notice(text, stays=True))
 
     @Slot()
     def _announce_tuning(self) -> None:
@@ -214,12 +217,12 @@ class Dialogs(QObject):
         if self.find(TuneDialog) is None and self._tuning.pair is not None:
             name, result = self._tuning.pair.name, self._tuning.result
             if result is None:
-                self._conductor.notify(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
+                self._notices.post(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
             elif result.kept:
                 text = tr("{name} has been tuned. Choose File ▸ Tune Drafter to see the result.", name=name)
-                self._conductor.notify(Notice(text, stays=True))
+                self._notices.post(Notice(text, stays=True))
             else:
-                self._conductor.notify(Notice(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name), stays=True))
+                self._notices.post(Notice(tr("Tuning {name} has ended, and its drafter is unchanged.", name=name), stays=True))
 
     def _show(self, kind: type[D], *arguments: Any, sheet: bool = False, **options: Any) -> D:
         """Show a dialog. A sheet blocks the window until closed."""

@@ -44,15 +44,16 @@ TEXT_FIELDS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox
 
 
 class MainWindow(QMainWindow):
-    """The main window, which connects the views to the conductor. Emits `closed` once."""
+    """The main window, which connects the views to the session. Emits `closed` once."""
 
     closed = Signal()  # the app quits now
 
     def __init__(self, theme: Theme, services: Services) -> None:
         super().__init__()
         self.theme, self.services = theme, services
-        self.conductor, self.commands = services.conductor, services.commands
-        conductor = self.conductor
+        self.commands = services.commands
+        session, activity, loader, library = services.session, services.activity, services.loader, services.library
+        reply_run, notices = services.reply_run, services.notices
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
         for signal in (services.server.changed, services.tools.changed, services.picker.connections.changed):
@@ -68,12 +69,12 @@ class MainWindow(QMainWindow):
         # Parents come first: a widget that moves into another one passes the fonts and styles on to all of its children again.
         self.split = SidebarSplit(theme, self)
         self.setCentralWidget(self.split)
-        self.sidebar = Sidebar(theme, conductor, self.split)
+        self.sidebar = Sidebar(theme, session, library, reply_run, self.split)
         chat = QWidget(self.split)
         self.split.add(self.sidebar, chat)
-        self.top_bar = TopBar(theme, conductor, self.commands, self.services.server, chat)
+        self.top_bar = TopBar(theme, session, loader, reply_run, self.commands, services.server, chat)
         self.transcript = Transcript(theme, chat)
-        self.foot = Foot(theme, conductor, chat)
+        self.foot = Foot(theme, services, chat)
         self.composer = self.foot.composer
         column(self.top_bar, (self.transcript, 1), self.foot, spacing=0, parent=chat)
         self._focus_keeper = FocusKeeper(self, chat, self.composer.field)
@@ -93,36 +94,36 @@ class MainWindow(QMainWindow):
         self.composer.paged.connect(self.transcript.page)
         self.foot.unsaved.button.clicked.connect(self.commands.runner("export"))
         self.composer.attach_requested.connect(self.commands.runner("attach"))
-        self.composer.edit_cancelled.connect(conductor.cancel_edit)
-        self.transcript.sample_chosen.connect(conductor.send)
-        self.transcript.welcome.calculation_chosen.connect(partial(conductor.send, example="calculator"))
-        self.transcript.message_actions.retry.connect(conductor.regenerate)
-        self.transcript.message_actions.resume.connect(conductor.resume)
-        self.transcript.message_actions.version_stepped.connect(conductor.switch)
-        self.transcript.message_actions.edit.connect(conductor.edit)
+        self.composer.edit_cancelled.connect(session.cancel_edit)
+        self.transcript.sample_chosen.connect(session.send)
+        self.transcript.welcome.calculation_chosen.connect(partial(session.send, example="calculator"))
+        self.transcript.message_actions.retry.connect(session.regenerate)
+        self.transcript.message_actions.resume.connect(session.resume)
+        self.transcript.message_actions.version_stepped.connect(session.switch)
+        self.transcript.message_actions.edit.connect(session.edit)
         self.foot.tools.settings_requested.connect(self.commands.runner("tools"))
-        self.transcript.message_actions.decided.connect(conductor.reply_run.decide)
-        self.transcript.message_actions.call_canceled.connect(conductor.reply_run.cancel_call)
-        conductor.reply_run.asked.connect(lambda: QApplication.alert(self))
+        self.transcript.message_actions.decided.connect(reply_run.decide)
+        self.transcript.message_actions.call_canceled.connect(reply_run.cancel_call)
+        reply_run.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
-        self.foot.notices.use_demo.connect(conductor.use)
+        self.foot.notices.use_demo.connect(activity.use)
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
-        self.transcript.message_actions.compare.connect(conductor.compare_turn)
+        self.transcript.message_actions.compare.connect(services.comparer.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
-        conductor.turn_added.connect(self.transcript.add_turn)
-        conductor.turns_changed.connect(self.transcript.show_turns)
-        for signal in (conductor.turns_changed, conductor.reply_run.changed):
+        session.turn_added.connect(self.transcript.add_turn)
+        session.turns_changed.connect(self.transcript.show_turns)
+        for signal in (session.turns_changed, reply_run.changed):
             signal.connect(self._show_divider)
-        conductor.turn_revealed.connect(self.transcript.go_to_node)
-        conductor.reply_run.changed.connect(self.transcript.refresh)
-        conductor.reply_run.started.connect(self._follow_reply)
-        conductor.chat_changed.connect(self.transcript.clear)
-        conductor.editing_changed.connect(self.composer.show_editing)
-        for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.busy_changed, conductor.chat_changed):
+        session.turn_revealed.connect(self.transcript.go_to_node)
+        reply_run.changed.connect(self.transcript.refresh)
+        reply_run.started.connect(self._follow_reply)
+        session.chat_changed.connect(self.transcript.clear)
+        session.editing_changed.connect(self.composer.show_editing)
+        for signal in (loader.changed, loader.loaded, activity.changed, session.chat_changed):
             signal.connect(self._show_state)
-        for signal in (conductor.chat_changed, conductor.library.changed):
+        for signal in (session.chat_changed, library.changed):
             signal.connect(self._show_title)
-        for signal in (conductor.settings_changed, conductor.tools.changed, conductor.loader.changed, conductor.loader.loaded):
+        for signal in (session.settings_changed, services.tools.changed, loader.changed, loader.loaded):
             signal.connect(self._show_hosts)
         for signal in (
             self.sidebar.list.chosen,
@@ -131,22 +132,22 @@ class MainWindow(QMainWindow):
             self.transcript.message_actions.retry,
         ):
             signal.connect(self.composer.focus)
-        conductor.chat_changed.connect(self._focus_composer)
-        conductor.compare_runner.started.connect(self._explain_wait)
+        session.chat_changed.connect(self._focus_composer)
+        self.services.compare_runner.started.connect(self._explain_wait)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.screenRemoved.connect(self.move_onto_screen)
         application.focusChanged.connect(self._watch_typing)
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
-        self._announcer = Announcer(conductor, self)
-        self._drafts = Drafts(conductor, self.composer, services.settings, self)
+        self._announcer = Announcer(reply_run, notices, self)
+        self._drafts = Drafts(session, library, self.composer, services.settings, self)
         self._recommend()
         self._show_state()
         self._restore_state()
         for change in (self.composer.field.textChanged, self.split.splitterMoved, self.split.shown):
             change.connect(self._save_soon)
-        for change in (conductor.loader.loaded, conductor.settings_changed, conductor.chat_changed):
+        for change in (loader.loaded, session.settings_changed, session.chat_changed):
             change.connect(self._save_soon)
         self.composer.focus()
 
@@ -162,7 +163,7 @@ class MainWindow(QMainWindow):
         commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript))
         commands.add(*setting_commands(preferences, services.updates))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
-        commands.add(*ChatFiles(self, self.conductor, commands).commands())
+        commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
         commands.add(*appearances, *contrasts)
         self.menus = Menus(self, commands, menus)
         commands.selection = self._selection
@@ -214,16 +215,16 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_state(self) -> None:
-        self.composer.set_busy(self.conductor.replying_here)
-        if not self.conductor.busy:
+        self.composer.set_busy(self.services.activity.replying_here)
+        if not self.services.activity.busy:
             self.foot.notices.clear("idle")
-        if not self.conductor.loader.running:
+        if not self.services.loader.running:
             self.foot.notices.clear("loaded")
-        loader = self.conductor.loader
+        loader = self.services.loader
         server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
-        self.transcript.message_actions.set_can_resume(self.conductor.loader.can_continue)
+        self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
 
     @Slot()
     def _clear_solved(self) -> None:
@@ -236,26 +237,26 @@ class MainWindow(QMainWindow):
     def _explain_wait(self) -> None:
         """Explain why a comparison, which runs alone, doesn't start yet."""
         if self.services.server.programs:
-            self.conductor.notify(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
+            self.services.notices.post(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
 
     @Slot()
     def _follow_reply(self) -> None:
         """Scroll to a reply that starts, perhaps another version of one above."""
-        if self.conductor.replying_here:
+        if self.services.activity.replying_here:
             self.transcript.follow()
 
     @Slot()
     def _show_divider(self) -> None:
-        self.transcript.show_divider(self.conductor.chat.first_sent)
+        self.transcript.show_divider(self.services.session.chat.first_sent)
 
     @Slot()
     def _show_hosts(self) -> None:
-        chosen = self.conductor.tools.chosen(self.conductor.chat.settings)
-        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.conductor.loader.sent_to)
+        chosen = self.services.tools.chosen(self.services.session.chat.settings)
+        self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.services.loader.sent_to)
 
     @Slot()
     def _show_title(self) -> None:
-        chat = self.conductor.chat
+        chat = self.services.session.chat
         self.setWindowTitle("Slipstream" if chat.empty else chat.title)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -263,7 +264,7 @@ class MainWindow(QMainWindow):
 
     @Slot(list)
     def _attach(self, files: list[Path]) -> None:
-        self.conductor.attachments.attach(files)
+        self.services.attachments.attach(files)
         self.composer.focus()
 
     @Slot()
@@ -294,7 +295,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close the window. On a Mac, the app stays in the Dock and finishes its reply."""
-        unsaved = [entry.title for id, entry in self.conductor.library.entries.items() if id in self.conductor.library.unsaved]
+        unsaved = [entry.title for id, entry in self.services.library.entries.items() if id in self.services.library.unsaved]
         programs = self.services.server.programs
         if self.quits_when_closed and (
             (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs))

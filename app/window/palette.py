@@ -9,8 +9,10 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
 from app.session.commands import Commands
-from app.session.conductor import Conductor
+from app.storage.settings import Preset
 from app.text.language import tr
 from app.widgets.layout import column
 from app.widgets.rows import Index, Row, RowDelegate
@@ -115,17 +117,21 @@ class Palette(QDialog):
             command.do()
 
 
-def palette_commands(commands: Commands, conductor: Conductor) -> list[PaletteCommand]:
+def palette_commands(commands: Commands, session: ChatSession, library: ChatLibrary) -> list[PaletteCommand]:
     """Return enabled menu commands, then chats (newest first), then presets."""
     found: list[PaletteCommand] = []
     for menu in commands.menus:
         for command, where in menu.commands():
             if command.visible and command.in_palette and command.can() is None:
                 found.append(PaletteCommand(command.plain_text, where, partial(commands.run, command), command.shortcut))
-    for chat in sorted(conductor.library.entries.values(), key=lambda chat: -chat.changed):
-        found.append(PaletteCommand(chat.title, tr("Chat"), partial(conductor.open_chat, chat.id)))
-    for preset in conductor.library.presets:
-        found.append(PaletteCommand(preset.name, tr("Preset"), partial(conductor.apply_preset, preset)))
+    for chat in sorted(library.entries.values(), key=lambda chat: -chat.changed):
+        found.append(PaletteCommand(chat.title, tr("Chat"), partial(session.open_chat, chat.id)))
+
+    def apply(preset: Preset) -> None:
+        session.set_settings(preset.applied_to(session.chat.settings))
+
+    for preset in library.presets:
+        found.append(PaletteCommand(preset.name, tr("Preset"), partial(apply, preset)))
     return found
 
 

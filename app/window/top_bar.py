@@ -4,9 +4,11 @@ from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
+from app.session.chat_session import ChatSession
 from app.session.commands import Commands
-from app.session.conductor import Conductor
 from app.session.local_server import LocalServer, active_requests
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
 from app.storage.wording import mode_names, number, size
 from app.text.language import tr, translated
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
@@ -22,10 +24,20 @@ MARGINS = (10, 7, 16, 7)
 class TopBar(QWidget):
     """The bar above the chat. Controls that don't fit move into a menu."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, commands: Commands, server: LocalServer, parent: QWidget) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        session: ChatSession,
+        loader: PairLoader,
+        reply_run: ReplyRun,
+        commands: Commands,
+        server: LocalServer,
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._conductor, self._commands, self._server = conductor, commands, server
+        self._session, self._loader, self._reply_run = session, loader, reply_run
+        self._commands, self._server = commands, server
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
@@ -44,7 +56,7 @@ class TopBar(QWidget):
         self._items: tuple[QWidget, ...] = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
         bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
-        for signal in (conductor.loader.changed, commands.changed):
+        for signal in (loader.changed, commands.changed):
             signal.connect(self.refresh)
         for signal in (server.changed, server.activity_changed):
             signal.connect(self._show_server)
@@ -54,35 +66,35 @@ class TopBar(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        state = self._conductor
-        pair = state.loader.pair
+        session, loader = self._session, self._loader
+        pair = loader.pair
         if pair is not None:
             self.name.setText(pair.name)
             self.name.setToolTip(as_tooltip("\n".join(about(pair))))
         else:
-            self.name.setText(tr("Loading…") if state.loader.running else tr("No models loaded"))
+            self.name.setText(tr("Loading…") if loader.running else tr("No models loaded"))
         self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self.name.text()))
-        self.dflash.setChecked(state.next_mode == "dflash")
+        self.dflash.setChecked(session.next_mode == "dflash")
         self.dflash.setEnabled(self._commands["dflash"].can() is None)
         if pair is not None and pair.why_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
         elif pair is not None and pair.why_not_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Can't be turned off: {why}", why=translated(pair.why_not_plain))))
-        elif state.loader.sent_to:
+        elif loader.sent_to:
             self.dflash.setToolTip(tr("Let the server draft tokens, starting with the next reply"))
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
-        self.thinking.setChecked(state.thinking)
+        self.thinking.setChecked(session.thinking)
         self.thinking.setEnabled(self._commands["thinking"].can() is None)
         self.thinking.setToolTip(
             tr("Let the model think before its next reply")
-            if state.loader.can_think or pair is None
+            if loader.can_think or pair is None
             else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(self._commands["compare"].can() is None)
-        running = state.reply_run.turn
-        differs = running is not None and running.reply.mode != state.next_mode
-        self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")
+        running = self._reply_run.turn
+        differs = running is not None and running.reply.mode != session.next_mode
+        self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[session.next_mode]) if differs else "")
         self._arrange()
 
     @Slot()

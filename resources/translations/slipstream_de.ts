@@ -84,6 +84,41 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
+            <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
+            <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
+            <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>No models are loaded.</source>
+            <translation>Es sind keine Modelle geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wählen Sie ein Modell auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
+            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/attachment_reader.py" />
             <source>Can't read “{name}”.</source>
             <translation>„{name}“ kann nicht gelesen werden.</translation>
@@ -167,6 +202,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>Write a message first.</source>
+            <translation>Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -289,64 +334,19 @@
             <translation>{pair} auf diesem Computer</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A comparison is running. Wait for it to finish, or stop it.</source>
-            <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
-            <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
-            <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>DFlash isn't available: {why_plain}</source>
             <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>No models are loaded.</source>
-            <translation>Es sind keine Modelle geladen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>Plain replies aren't available: {why}</source>
             <translation>Einfache Antworten sind nicht verfügbar: {why}</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>The models are still loading. Try again in a moment.</source>
-            <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
-            <translation>Dieser Chat ist privat und wird nicht an {host} gesendet. Wählen Sie ein Modell auf diesem Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>To compare, load a pair first.</source>
             <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>Write a message first.</source>
-            <translation>Schreiben Sie zuerst eine Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
-            <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf. Entscheiden Sie dort, oder stoppen Sie die Antwort.</translation>
         </message>
         <message>
             <location filename="../../app/session/custom_pairs.py" />
@@ -875,6 +875,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>Alle Texte sind Token für Token identisch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both are equally fast</source>
             <translation>Beide sind gleich schnell</translation>
         </message>
@@ -902,6 +907,36 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>DFlash is {ratio}× as fast</source>
             <translation>DFlash ist {ratio}-mal so schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Failed</source>
+            <translation>Fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Lookup</source>
+            <translation>Nachschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>Ausgelassene Prompts: {count}. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -945,6 +980,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>differs at token {token}</source>
+            <translation>anders ab {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>identical</source>
             <translation>identisch</translation>
         </message>
@@ -952,6 +992,21 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>tie</source>
             <translation>Gleichstand</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>tie at token {token}</source>
+            <translation>Gleichstand bei {token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{identical} von {count} identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -997,61 +1052,6 @@
             <location filename="../../app/storage/database.py" />
             <source>unknown error</source>
             <translation>unbekannter Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>Alle Texte sind Token für Token identisch.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Failed</source>
-            <translation>Fehlgeschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Lookup</source>
-            <translation>Nachschlagen</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Prompts left out: {count}. {reason}</source>
-            <translation>Ausgelassene Prompts: {count}. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>Einige Texte unterscheiden sich um mehr als den Rundungsfehler.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>Einige Texte unterscheiden sich, wo zwei Token innerhalb des Rundungsfehlers gleichauf liegen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>differs at token {token}</source>
-            <translation>anders ab {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>tie at token {token}</source>
-            <translation>Gleichstand bei {token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>{identical} of {count} identical</source>
-            <translation>{identical} von {count} identisch</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/salvage.py" />
@@ -1950,6 +1950,11 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
             <source>Rounds</source>
             <translation>Runden</translation>
         </message>
@@ -1987,11 +1992,6 @@
             <location filename="../../app/views/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
-            <source>{mode} speed</source>
-            <translation>Geschwindigkeit: {mode}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2252,21 +2252,6 @@
             <location filename="../../app/views/compare/comparison_card.py" />
             <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
             <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Fastest</source>
-            <translation>Am schnellsten</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Memory</source>
-            <translation>Speicher</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -3162,6 +3147,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>Erscheint nach einigen Antworten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4924,6 +4914,16 @@
             <translation>{count} aus {chats} und {general} allgemeine. Private Chats werden ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/comparison_table.py" />
+            <source>Fastest</source>
+            <translation>Am schnellsten</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/comparison_table.py" />
+            <source>{mode} speed</source>
+            <translation>Geschwindigkeit: {mode}</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>Kopiert</translation>
@@ -6319,12 +6319,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/comparison.py" />
-            <source>no_memory_to_compare</source>
-            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/drafter_comparison.py" />
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
@@ -6382,6 +6376,12 @@
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
             <translation>Zu viele Antworten warten bereits. Versuchen Sie es in {seconds} Sekunden erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/local_comparison.py" />
+            <source>no_memory_to_compare</source>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />

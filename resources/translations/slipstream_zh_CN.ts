@@ -84,6 +84,41 @@
             <translation>文本</translation>
         </message>
         <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A comparison is running. Wait for it to finish, or stop it.</source>
+            <translation>正在进行比较。请等待完成，或将其停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
+            <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
+            <translation>正在生成回复。请等待完成，或将其停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>No models are loaded.</source>
+            <translation>未载入任何模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>模型仍在载入。请稍后再试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
+            <translation>此对话是私密的，不会发送到 {host}。请选择这台电脑上的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
+            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
+            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/attachment_reader.py" />
             <source>Can't read “{name}”.</source>
             <translation>无法读取“{name}”。</translation>
@@ -167,6 +202,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>Write a message first.</source>
+            <translation>请先输入消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -289,64 +334,19 @@
             <translation>这台电脑上的 {pair}</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A comparison is running. Wait for it to finish, or stop it.</source>
-            <translation>正在进行比较。请等待完成，或将其停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A reply is being generated in “{title}”. Wait for it to finish, or stop it there.</source>
-            <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>A reply is being generated. Wait for it to finish, or stop it.</source>
-            <translation>正在生成回复。请等待完成，或将其停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>DFlash isn't available: {why_plain}</source>
             <translation>DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>No models are loaded.</source>
-            <translation>未载入任何模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>Plain replies aren't available: {why}</source>
             <translation>普通回复不可用：{why}</translation>
         </message>
         <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>The models are still loading. Try again in a moment.</source>
-            <translation>模型仍在载入。请稍后再试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>This chat is private, so it isn't sent to {host}. Choose a model on this computer.</source>
-            <translation>此对话是私密的，不会发送到 {host}。请选择这台电脑上的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
+            <location filename="../../app/session/comparer.py" />
             <source>To compare, load a pair first.</source>
             <translation>请先载入模型对，然后再比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>Write a message first.</source>
-            <translation>请先输入消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/conductor.py" />
-            <source>“{title}” needs your approval for a tool call. Respond there, or stop the reply.</source>
-            <translation>“{title}”的工具调用需要您的批准。请在该对话中决定，或停止回复。</translation>
         </message>
         <message>
             <location filename="../../app/session/custom_pairs.py" />
@@ -875,6 +875,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>All texts are identical, token for token.</source>
+            <translation>所有文本逐词元完全相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both are equally fast</source>
             <translation>两者一样快</translation>
         </message>
@@ -902,6 +907,36 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>DFlash is {ratio}× as fast</source>
             <translation>DFlash 的速度是 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Lookup</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Plain decoding is the fastest here</source>
+            <translation>这里普通解码最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Prompts left out: {count}. {reason}</source>
+            <translation>跳过的提示词：{count} 条。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Some texts differ by more than rounding error.</source>
+            <translation>有些文本的差异超过了舍入误差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>Some texts differ where two tokens are tied within rounding error.</source>
+            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -945,6 +980,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>differs at token {token}</source>
+            <translation>从第 {token} 个词元起不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>identical</source>
             <translation>相同</translation>
         </message>
@@ -952,6 +992,21 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>tie</source>
             <translation>平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>tie at token {token}</source>
+            <translation>第 {token} 个词元平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{identical} of {count} identical</source>
+            <translation>{count} 条中有 {identical} 条相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>{name} is the fastest here: {ratio}× the plain speed</source>
+            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -997,61 +1052,6 @@
             <location filename="../../app/storage/database.py" />
             <source>unknown error</source>
             <translation>未知错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>All texts are identical, token for token.</source>
-            <translation>所有文本逐词元完全相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Failed</source>
-            <translation>失败</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Lookup</source>
-            <translation>查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Plain decoding is the fastest here</source>
-            <translation>这里普通解码最快</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Prompts left out: {count}. {reason}</source>
-            <translation>跳过的提示词：{count} 条。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Some texts differ by more than rounding error.</source>
-            <translation>有些文本的差异超过了舍入误差。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>Some texts differ where two tokens are tied within rounding error.</source>
-            <translation>有些文本不同，但这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>differs at token {token}</source>
-            <translation>从第 {token} 个词元起不同</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>tie at token {token}</source>
-            <translation>第 {token} 个词元平局</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>{identical} of {count} identical</source>
-            <translation>{count} 条中有 {identical} 条相同</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/drafters_record.py" />
-            <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} 在这里最快：普通解码速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/storage/salvage.py" />
@@ -1950,6 +1950,11 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
+            <source>Memory</source>
+            <translation>内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_side.py" />
             <source>Rounds</source>
             <translation>轮数</translation>
         </message>
@@ -1987,11 +1992,6 @@
             <location filename="../../app/views/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>{mode} 回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
-            <source>{mode} speed</source>
-            <translation>{mode} 速度</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2252,21 +2252,6 @@
             <location filename="../../app/views/compare/comparison_card.py" />
             <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
             <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Fastest</source>
-            <translation>最快</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Memory</source>
-            <translation>内存</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/drafter_table.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -3162,6 +3147,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>几次回复之后显示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4924,6 +4914,16 @@
             <translation>{count} 条来自 {chats}，另有 {general} 条通用消息。不包括私密对话。</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/comparison_table.py" />
+            <source>Fastest</source>
+            <translation>最快</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/comparison_table.py" />
+            <source>{mode} speed</source>
+            <translation>{mode} 速度</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>已拷贝</translation>
@@ -6319,12 +6319,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/comparison.py" />
-            <source>no_memory_to_compare</source>
-            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
-            <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/drafter_comparison.py" />
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
@@ -6382,6 +6376,12 @@
             <source>too_busy</source>
             <extracomment>Too many replies are waiting. Try again in {seconds} seconds.</extracomment>
             <translation>等待中的回复过多。请在 {seconds} 秒后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/local_comparison.py" />
+            <source>no_memory_to_compare</source>
+            <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
+            <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />

@@ -64,9 +64,16 @@ class Session:
 
     def __init__(self, services: Services, engine: ScriptedEngine) -> None:
         self.services, self.engine = services, engine
-        self.conductor, self.commands = services.conductor, services.commands
+        self.session, self.activity, self.commands = services.session, services.activity, services.commands
+        self.library, self.loader, self.tools, self.reply_run = (
+            services.library,
+            services.loader,
+            services.tools,
+            services.reply_run,
+        )
+        self.attachments, self.roofline_job = services.attachments, services.roofline_job
         self.noticed: list[Notice] = []
-        self.conductor.notified.connect(self.noticed.append)
+        self.services.notices.posted.connect(self.noticed.append)
 
     @property
     def notices(self) -> list[str]:
@@ -75,11 +82,11 @@ class Session:
     @property
     def texts(self) -> list[tuple[str, str]]:
         """The prompts and answers of the open chat."""
-        return [(turn.prompt, turn.reply.answer) for turn in self.conductor.chat.turns]
+        return [(turn.prompt, turn.reply.answer) for turn in self.session.chat.turns]
 
     @property
     def reply(self) -> Reply:
-        return self.conductor.chat.turns[-1].reply
+        return self.session.chat.turns[-1].reply
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Deliver events until a condition holds."""
@@ -104,14 +111,14 @@ class Session:
 
     def load(self) -> None:
         self.start()
-        self.until(lambda: self.conductor.loader.progress is None)
+        self.until(lambda: self.loader.progress is None)
 
     def send(self, text: str) -> bool:
-        return self.conductor.send(text)
+        return self.session.send(text)
 
     def idle(self) -> None:
         """Wait for the end of what is running."""
-        self.until(lambda: not self.conductor.busy)
+        self.until(lambda: not self.activity.busy)
 
     def ask(self, text: str) -> None:
         """Send and wait for the end."""
@@ -127,7 +134,7 @@ class Session:
     @property
     def answer(self) -> str:
         """The last answer as the user sees it."""
-        turns = self.conductor.chat.turns
+        turns = self.session.chat.turns
         return turns[-1].reply.answer if turns else ""
 
     def quit(self) -> None:
@@ -196,7 +203,7 @@ class Running(Session):
     def ask(self, text: str) -> None:
         """Send and wait for the end."""
         self.send(text)
-        self.until(lambda: not self.conductor.busy and self.window.foot.waiting.isHidden())
+        self.until(lambda: not self.activity.busy and self.window.foot.waiting.isHidden())
 
     @property
     def reply(self):  # type: ignore[no-untyped-def]
@@ -205,7 +212,7 @@ class Running(Session):
     @property
     def questions(self) -> list[PromptView]:
         """All that are shown; one that was just sent appears a frame later."""
-        shown = len(self.conductor.chat.turns)
+        shown = len(self.session.chat.turns)
         column = self.window.transcript.column
         self.until(lambda: len([entry for entry in column.entries if isinstance(entry.view, PromptView)]) == shown)
         return [entry.view for entry in column.entries if isinstance(entry.view, PromptView)]

@@ -215,7 +215,7 @@ def show_tuning_progress(window: MainWindow) -> None:
 
 def show_calls(window: MainWindow) -> None:
     """Add calls in all states and one that can't be read to the last reply, and expand two."""
-    turn = window.conductor.chat.turns[-1]
+    turn = window.services.session.chat.turns[-1]
     call = ToolCall("", "calculator", '{"expression": "4817 × 392"}')
     known = {"server": "Calculator", "tool": "calculator", "result": "1888264", "seconds": 0.3}
     turn.reply.calls = tuple(
@@ -224,7 +224,7 @@ def show_calls(window: MainWindow) -> None:
     )
     turn.reply.progress = {"running": "1/2"}
     turn.reply.accept(replace(commit('<tool_call>{"name": "calculator"'), unreadable_call=True), 0.0)
-    window.conductor.reply_run.changed.emit(turn)
+    window.services.reply_run.changed.emit(turn)
     settle(200)
     for card in window.transcript.findChildren(CallCard):
         if card.record.state == "done":
@@ -253,11 +253,11 @@ def main(code: str, folder: Path | None) -> int:
     gate = threading.Event()
     scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
     slipstream = Slipstream(application, DataPaths(home, home, home), lambda: ScriptedEngine(scripts))
-    window, conductor = slipstream.window, slipstream.services.conductor
+    window = slipstream.window
     slipstream.start()
     window.resize(900, 600)
     settle(400)
-    while conductor.loader.progress is not None:
+    while slipstream.services.loader.progress is not None:
         settle(30)
     bad: list[str] = []
     number = 0
@@ -278,7 +278,7 @@ def main(code: str, folder: Path | None) -> int:
     def ask(text: str) -> None:
         window.composer.field.setPlainText(text)
         window.composer.button.click()
-        while conductor.busy:
+        while slipstream.services.activity.busy:
             settle(30)
         settle(150)
 
@@ -287,25 +287,25 @@ def main(code: str, folder: Path | None) -> int:
     show_calls(window)
     note = home / "note.md"
     note.write_text("1")
-    conductor.attachments.attach([note])
+    slipstream.services.attachments.attach([note])
     settle(300)
     window.transcript.find_bar.open_search()
     look("chat", window)
     ask("Show me an error")
     look("error", window)
-    chat = conductor.chat.id
-    conductor.new_chat()
-    conductor.send("Wie? 怎么?")
+    chat = slipstream.services.session.chat.id
+    slipstream.services.session.new_chat()
+    slipstream.services.session.send("Wie? 怎么?")
     settle(300)
-    conductor.open_chat(chat)
+    slipstream.services.session.open_chat(chat)
     settle(300)
     look("written-elsewhere", window)
     gate.set()
-    while conductor.busy:
+    while slipstream.services.activity.busy:
         settle(30)
-    conductor.edit(conductor.chat.turns[0])
+    slipstream.services.session.edit(slipstream.services.session.chat.turns[0])
     look("editing", window)
-    conductor.cancel_edit()
+    slipstream.services.session.cancel_edit()
     for pane in pane_names():
         window.dialogs.show_settings(pane)
         settle(200)
@@ -321,7 +321,7 @@ def main(code: str, folder: Path | None) -> int:
     for dialog in window.findChildren(QDialog):
         look(type(dialog).__name__, dialog)
         dialog.close()
-    conductor.compare()
+    slipstream.services.comparer.compare()
     settle(400)
     for dialog in window.findChildren(QDialog):
         if dialog.isVisible():

@@ -51,19 +51,19 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     script = [commit("Thoughts", 2, "thinking"), a_round(), commit("Some text\n\n```python\nprint(1)\n```", 9), done()]
     engine = ScriptedEngine([script] * 3, replace(PAIR, name=LONGEST, target=LONGEST))
     slipstream = Slipstream(application, DataPaths(home, home, home), lambda: engine)
-    window, conductor = slipstream.window, slipstream.services.conductor
+    window = slipstream.window
     slipstream.start()
     settle(300)
-    while conductor.loader.progress is not None:
+    while slipstream.services.loader.progress is not None:
         settle(30)
     window.composer.field.setPlainText("Show me")
     window.composer.button.click()
-    while conductor.busy:
+    while slipstream.services.activity.busy:
         settle(30)
     show_calls(window)
     note = home / "a long name of a file with notes about speculative decoding.md"
     note.write_text("1")
-    conductor.attachments.attach([note])
+    slipstream.services.attachments.attach([note])
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
     window.dialogs.show_this_mac()
@@ -73,8 +73,8 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     show_server_in_use(window)
     show_tuning(window)
     window.dialogs.show_models()
-    conductor.compare()
-    while not window.services.picker.rows.matching or conductor.busy:
+    slipstream.services.comparer.compare()
+    while not window.services.picker.rows.matching or slipstream.services.activity.busy:
         settle(30)
     models = window.dialogs.find(PickerDialog)
     assert models is not None
@@ -84,7 +84,7 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     models.connection.edit.click()
     show_result(models.findChild(ConnectionForm), saved)
     bad: list[str] = []
-    chat = conductor.chat.id
+    chat = slipstream.services.session.chat.id
 
     def look(name: str, screen: QWidget) -> None:
         for _ in range(20):  # layouts and counts may still be on their way
@@ -116,9 +116,9 @@ def main(code: str, folder: Path | None, few: bool) -> int:
             elif not pages:
                 look(name, screen)
             if screen is window:
-                conductor.new_chat()
+                slipstream.services.session.new_chat()
                 look(f"{name}-welcome", window)
-                conductor.open_chat(chat)
+                slipstream.services.session.open_chat(chat)
     window.close()
     slipstream.services.client.wait(60)
     slipstream.services.store.wait(60)

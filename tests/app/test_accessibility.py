@@ -109,12 +109,12 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.conductor.attachments.attach([note])
-    app.until(lambda: bool(app.conductor.attachments.counts))
+    app.attachments.attach([note])
+    app.until(lambda: bool(app.attachments.counts))
     app.ask("Show me")
-    app.conductor.attachments.attach([note])
-    app.until(lambda: bool(app.conductor.attachments.files))
-    app.conductor.notify("A notice.")
+    app.attachments.attach([note])
+    app.until(lambda: bool(app.attachments.files))
+    app.services.notices.post("A notice.")
     window = app.window
     window.transcript.find_bar.open_search()
     window.services.saved_prompts.found = PromptsSaved(bytes=1, quota=2, read_tokens=3)
@@ -141,12 +141,12 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     tools.add.click()
     tools.import_from('{"mcpServers": {"notes": {"command": "notes"}, "web": {"url": "https://web.example/mcp"}}}', "Clipboard")
     app.reply.buttons.details.click()
-    reply = app.conductor.chat.turns[-1].reply
+    reply = app.session.chat.turns[-1].reply
     reply.calls = tuple(CallRecord(replace(PRODUCT, id=state), state=state, result="7") for state in get_args(CallState))
     app.reply.refresh()
     app.reply.steps[0].cards[2].header.click()
-    app.conductor.compare()
-    app.until(lambda: not app.conductor.busy)
+    app.services.comparer.compare()
+    app.until(lambda: not app.activity.busy)
     fresh = start()
     assert stray_windows == []
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
@@ -198,24 +198,24 @@ def test_every_menu_command_has_a_title_and_its_own_shortcut(start: Start) -> No
 def test_a_finished_reply_is_announced_once(start: Start) -> None:
     said: list[str] = []
     app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
-    Announcer(app.conductor, app.window, said.append)
+    Announcer(app.reply_run, app.services.notices, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
-    job, turn = app.conductor.reply_run, app.conductor.chat.turns[0]
+    job, turn = app.reply_run, app.session.chat.turns[0]
     job.turn = turn  # as between the last event and the end of the job, if they arrive separately
     job.changed.emit(turn)
     job.turn = None
     assert len(said) == 1
     app.ask("Again")
     assert said[1:] == ["The reply failed. It broke."]
-    app.conductor.notify("Something to know.")
+    app.services.notices.post("Something to know.")
     assert said[2:] == ["Something to know."]
 
 
 def test_a_long_reply_is_announced_in_part(start: Start) -> None:
     app = start(ScriptedEngine([answer("word " * 1000)]))
     app.ask("Go")
-    words = sentence(app.conductor.chat.turns[-1])
+    words = sentence(app.session.chat.turns[-1])
     assert words.endswith("…") and len(words) < MAX_LENGTH + 40
 
 

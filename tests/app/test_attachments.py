@@ -261,7 +261,7 @@ def drop(app: Running, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
     app.window.composer.field.insertFromMimeData(data)
-    app.until(lambda: not app.conductor.attachments.reading)
+    app.until(lambda: not app.attachments.reading)
 
 
 def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     app = start(data=tmp_path / "data")
     drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
     composer = app.window.composer
-    app.until(lambda: bool(app.conductor.attachments.counts))
+    app.until(lambda: bool(app.attachments.counts))
     (chip,) = composer.files.chips
     assert chip.open_button.text() == "notes.md" and chip.facts.text() == "25 bytes · 7 tokens"
     assert "a.bin" in app.notices[-1] and composer.text == ""
@@ -287,10 +287,10 @@ def test_a_file_can_be_removed_and_can_be_sent_without_text(start: Start, file: 
     app = start()
     drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
     app.window.composer.files.chips[0].remove_button.click()
-    assert [one.name for one in app.conductor.attachments.files] == ["two.py"]
+    assert [one.name for one in app.attachments.files] == ["two.py"]
     app.ask("")
     assert app.engine.requests[0].messages[-1].content == "--- two.py ---\nprint(2)\n--- end of two.py ---"
-    assert app.conductor.chat.title == "two.py"
+    assert app.session.chat.title == "two.py"
 
 
 def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(start: Start, file: File) -> None:
@@ -299,25 +299,25 @@ def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(
     app.ask("First")
     drop(app, file("new.txt", b"new"))
     app.type("Second")
-    app.conductor.edit(app.conductor.chat.turns[0])
-    assert [one.name for one in app.conductor.attachments.files] == ["old.txt"] and app.window.composer.text == "First"
-    app.conductor.cancel_edit()
-    assert [one.name for one in app.conductor.attachments.files] == ["new.txt"] and app.window.composer.text == "Second"
+    app.session.edit(app.session.chat.turns[0])
+    assert [one.name for one in app.attachments.files] == ["old.txt"] and app.window.composer.text == "First"
+    app.session.cancel_edit()
+    assert [one.name for one in app.attachments.files] == ["new.txt"] and app.window.composer.text == "Second"
 
 
 def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
     monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
-    app.conductor.attachments.attach([file("n.txt", b"content")])
+    app.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
-    assert not app.conductor.busy and app.window.composer.text == "What does it say?"
+    assert not app.activity.busy and app.window.composer.text == "What does it say?"
     assert "still being read" in app.notices[-1]
     gate.set()
-    app.until(lambda: not app.conductor.attachments.reading)
+    app.until(lambda: not app.attachments.reading)
     assert app.notices == []
     app.ask("What does it say?")
-    assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attachments.files == []
+    assert "content" in app.engine.requests[-1].messages[-1].content and app.attachments.files == []
 
 
 def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,20 +326,20 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     monkeypatch.setattr(
         "app.session.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
     )
-    app.conductor.attachments.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
-    app.until(lambda: app.conductor.attachments.reading[0].path.name == "b.pdf")
+    app.attachments.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
+    app.until(lambda: app.attachments.reading[0].path.name == "b.pdf")
     composer = app.window.composer
-    app.until(lambda: all(one.result for one in app.conductor.attachments.reading[1:]))
-    assert [one.name for one in app.conductor.attachments.files] == ["a.txt"]
+    app.until(lambda: all(one.result for one in app.attachments.reading[1:]))
+    assert [one.name for one in app.attachments.files] == ["a.txt"]
     assert composer.files.waiting_name.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
     composer.files.leave_button.click()
-    assert [one.name for one in app.conductor.attachments.files] == ["a.txt", "c.txt"]
+    assert [one.name for one in app.attachments.files] == ["a.txt", "c.txt"]
     assert not composer.files.waiting.isVisible()
     app.ask("What do they say?")
     assert "first" in app.engine.requests[-1].messages[-1].content
     never_done.set()  # the read ends after all, and its result is ignored
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
-    assert app.conductor.attachments.files == []
+    assert app.attachments.files == []
 
 
 @pytest.fixture
@@ -358,18 +358,18 @@ def release(app: Running, gate: threading.Event) -> None:
 
 def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching, composer = app.conductor.attachments, app.window.composer
+    attaching, composer = app.attachments, app.window.composer
     app.ask("First")
-    first = app.conductor.chat.id
+    first = app.session.chat.id
     attaching.attach([file("n.txt", b"content"), file("bad.bin", b"\0\1")])
     app.type("About the file")
-    app.conductor.new_chat()
+    app.session.new_chat()
     assert not attaching.reading and not composer.files.waiting.isVisible()
     app.ask("It holds up nothing here")
     release(app, gated)
     assert attaching.files == [] and "bad.bin" in app.notices[-1]
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
     assert [one.name for one in attaching.files] == ["n.txt"] and composer.text == "About the file"
     app.until(lambda: attaching.files[0] in attaching.counts)
     app.ask("About the file")
@@ -378,19 +378,19 @@ def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File,
 
 def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching = app.conductor.attachments
+    attaching = app.attachments
     app.ask("First")
     attaching.attach([file("draft.txt", b"for the draft")])
-    app.conductor.edit(app.conductor.chat.turns[0])
+    app.session.edit(app.session.chat.turns[0])
     assert not attaching.reading
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.reading
-    app.conductor.cancel_edit()
+    app.session.cancel_edit()
     assert edits.cancellation.canceled and [one.path.name for one in attaching.reading] == ["draft.txt"]
-    app.conductor.edit(app.conductor.chat.turns[0])
+    app.session.edit(app.session.chat.turns[0])
     release(app, gated)
     assert attaching.files == []
-    app.conductor.cancel_edit()
+    app.session.cancel_edit()
     assert [one.name for one in attaching.files] == ["draft.txt"]
 
 
@@ -406,8 +406,8 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
         raise UserError("pdf_too_slow", "It takes too long.")
 
     monkeypatch.setattr("app.session.attachment_reader.read", refused)
-    app.conductor.attachments.attach([file("slow.pdf", b"slow")])
-    (reading,) = app.conductor.attachments.reading
+    app.attachments.attach([file("slow.pdf", b"slow")])
+    (reading,) = app.attachments.reading
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
 
     def end(cancellation: ReadCancellation) -> None:
@@ -416,7 +416,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
 
     monkeypatch.setattr(ReadCancellation, "cancel", end)
     app.window.composer.files.leave_button.click()
-    assert reading.result == "It takes too long." and not app.conductor.attachments.reading
+    assert reading.result == "It takes too long." and not app.attachments.reading
     QApplication.processEvents()
     assert app.notices == []
 
@@ -426,7 +426,7 @@ def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, fi
     slow = file("slow.pdf", slow_pdf())
     app = start()
     for end in (app.window.composer.files.leave_button.click, app.window.close):
-        app.conductor.attachments.attach([slow])
+        app.attachments.attach([slow])
         app.until(lambda: bool(started))
         end()
         app.until(lambda: started[-1].returncode is not None)
@@ -455,8 +455,8 @@ class Ending(application.Slipstream):
         self.look = QTimer(self, interval=20)
         self.look.timeout.connect(self.end)
         self.look.start()
-        conductor = self.services.conductor
-        conductor.loader.loaded.connect(lambda: conductor.attachments.attach([Path(os.environ["PDF"])]))
+        services = self.services
+        services.loader.loaded.connect(lambda: services.attachments.attach([Path(os.environ["PDF"])]))
     def end(self):
         if Noted.started:
             self.look.stop()

@@ -15,7 +15,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     app = start()
     chat_with(app, "First")
     app.run("regenerate")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     chat_with(app, "Second")
     file = tmp_path / "all"
     dialogs = "app.window.chat_files.QFileDialog."
@@ -27,7 +27,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
     app.run("import_chats")
     app.until(lambda: "2 chats already there." in app.notices)
-    app.conductor.library.delete(list(app.conductor.library.entries))
+    app.library.delete(list(app.library.entries))
     app.run("import_chats")
     app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
@@ -72,26 +72,26 @@ def test_a_file_is_not_replaced_without_asking(
 def test_new_messages_in_imported_chats_survive_undo(begin: Start, tmp_path: Path) -> None:
     app = begin()
     one = chat_with(app, "First")
-    app.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
-    app.conductor.library.delete([one])
-    app.conductor.library.import_file(tmp_path / "one.json")
-    app.until(lambda: len(app.conductor.library.entries) == 1)
-    (new,) = app.conductor.library.entries
-    app.conductor.open_chat(new)
-    app.until(lambda: app.conductor.chat.id == new)
+    app.library.delete([one])
+    app.library.import_file(tmp_path / "one.json")
+    app.until(lambda: len(app.library.entries) == 1)
+    (new,) = app.library.entries
+    app.session.open_chat(new)
+    app.until(lambda: app.session.chat.id == new)
     app.ask("An hour of work")
     app.run("undo_delete")
-    assert not app.conductor.library.entries
+    assert not app.library.entries
     app.run("undo_delete")
-    app.conductor.open_chat(new)
-    app.until(lambda: app.conductor.chat.id == new)
+    app.session.open_chat(new)
+    app.until(lambda: app.session.chat.id == new)
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
 
 
 def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: Path) -> None:
     app = start()
-    library, undo = app.conductor.library, app.window.menus["undo_delete"]
+    library, undo = app.library, app.window.menus["undo_delete"]
     other, gone = chat_with(app, "Other"), chat_with(app, "Gone")
     library.export_chats([other], tmp_path / "other.json")
     app.until(lambda: (tmp_path / "other.json").exists())
@@ -109,16 +109,16 @@ def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: 
 def test_imported_chats_with_the_same_id_are_all_kept(begin: Start, tmp_path: Path) -> None:
     app = begin()
     one = chat_with(app, "First")
-    app.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
     data = json.loads((tmp_path / "one.json").read_text())
     data["chats"] = [data["chats"][0] | {"id": f"chat {number}"} for number in (1, 2)]  # with the same messages
     (tmp_path / "two.json").write_text(json.dumps(data))
-    app.conductor.library.delete([one])
-    app.conductor.library.import_file(tmp_path / "two.json")
-    app.until(lambda: len(app.conductor.library.entries) == 2)
+    app.library.delete([one])
+    app.library.import_file(tmp_path / "two.json")
+    app.until(lambda: len(app.library.entries) == 2)
     loaded: list[Chat | None] = []
-    for two in app.conductor.library.entries:
+    for two in app.library.entries:
         app.services.store.read(lambda store, two=two: store.load(two), loaded.append)
     app.until(lambda: len(loaded) == 2)
     assert all(chat is not None and chat.turns[0].prompt == "First" for chat in loaded)
@@ -128,10 +128,10 @@ def test_a_failed_import_is_reported_and_leaves_nothing(begin: Start, tmp_path: 
     (tmp_path / "data").mkdir()
     app = begin(data=tmp_path / "data")
     one = chat_with(app, "word " * 20_000)
-    app.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
-    app.conductor.library.delete([one])
+    app.library.delete([one])
     app.services.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
-    app.conductor.library.import_file(tmp_path / "one.json")
+    app.library.import_file(tmp_path / "one.json")
     app.until(lambda: any("Can't save the chats from" in notice for notice in app.notices))
-    assert not app.conductor.library.entries and "one.json" in app.notices[-1]
+    assert not app.library.entries and "one.json" in app.notices[-1]

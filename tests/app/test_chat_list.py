@@ -26,7 +26,7 @@ Start = Callable[..., Running]
 
 def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
     app = start(ScriptedEngine())
-    listed, library, draw = app.window.sidebar.list, app.conductor.library, random.Random(5)
+    listed, library, draw = app.window.sidebar.list, app.library, random.Random(5)
     library.folders = {one: Folder(one, f"Folder {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):
@@ -62,7 +62,7 @@ def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
 def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
     app = start()
     chat_with(app, "Old")
-    library, bar = app.conductor.library, app.window.sidebar.undo_bar
+    library, bar = app.library, app.window.sidebar.undo_bar
     library.export_chats(list(library.entries), tmp_path / "chats.json")
     app.until(lambda: bool(app.notices))
     library.delete(list(library.entries))
@@ -92,10 +92,10 @@ def test_several_chats_are_selected_exported_deleted_and_restored(
 ) -> None:
     app = start()
     ids = [chat_with(app, name) for name in ("One", "Two", "Three", "Four")]
-    listed, menus, library = app.window.sidebar.list, app.window.menus, app.conductor.library
+    listed, menus, library = app.window.sidebar.list, app.window.menus, app.library
     keys = Qt.KeyboardModifier
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, keys.ShiftModifier, row_center(listed, ids[1]))
-    assert listed.selected == [ids[3], ids[2], ids[1]] and app.conductor.chat.id == ids[3], "a range, which opens nothing"
+    assert listed.selected == [ids[3], ids[2], ids[1]] and app.session.chat.id == ids[3], "a range, which opens nothing"
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, keys.ControlModifier, row_center(listed, ids[2]))
     assert listed.selected == [ids[3], ids[1]]
     library.rename(ids[0], "Uno")
@@ -119,11 +119,11 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert listed.selected == ids[::-1] and not listed._open_timer.isActive()
-    folder = app.conductor.library.add_folder("Work")
+    folder = app.library.add_folder("Work")
     (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move t&o Folder")
     menu.aboutToShow.emit()
     next(action for action in menu.actions() if action.text() == "Work").trigger()
-    assert {entry.folder for entry in app.conductor.library.entries.values()} == {folder.id}
+    assert {entry.folder for entry in app.library.entries.values()} == {folder.id}
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     assert len(listed.selected) == 1
 
@@ -136,14 +136,14 @@ def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) ->
     qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, control, row_center(listed, one))
     assert listed.selected == []
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
-    assert one in app.conductor.library.entries
+    assert one in app.library.entries
 
 
 def test_a_row_that_moves_away_from_the_pointer_is_no_longer_hovered(start: Start, qtbot: QtBot) -> None:
     app = start()
     theme = app.theme
     first, second = chat_with(app, "First"), chat_with(app, "Second")
-    listed, opened = app.window.sidebar.list, app.conductor.chat.id
+    listed, opened = app.window.sidebar.list, app.session.chat.id
     (other,) = {first, second} - {opened}
 
     def hovered(chat: str) -> bool:
@@ -184,7 +184,7 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
     app.until(listed.more.isVisible)
     qtbot.keyClick(listed.more, Qt.Key.Key_Space)
     app.until(lambda: any(menu.isVisible() for menu in listed.findChildren(QMenu)))
-    assert second in app.conductor.library.entries
+    assert second in app.library.entries
 
 
 def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,17 +197,17 @@ def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start
         "app.window.chat_files.confirm", lambda parent, title, question, action: asked.append(question) or next(answers)
     )
     app.run("delete_all")
-    assert set(app.conductor.library.entries) == ids and "All 3 chats will be deleted." in asked[0]
+    assert set(app.library.entries) == ids and "All 3 chats will be deleted." in asked[0]
     app.run("delete_all")
-    assert not app.conductor.library.entries and app.conductor.chat.empty
+    assert not app.library.entries and app.session.chat.empty
     app.window.sidebar.undo_bar.button.click()
-    assert set(app.conductor.library.entries) == ids
+    assert set(app.library.entries) == ids
 
 
 def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(start: Start) -> None:
     """With a long list scrolled down, the open chat was out of sight."""
     app = start()
-    library, listed = app.conductor.library, app.window.sidebar.list
+    library, listed = app.library, app.window.sidebar.list
     old = chat_with(app, "Old")
     now = time.time()
     for number in range(80):
@@ -239,20 +239,20 @@ def test_the_list_says_that_it_is_empty_only_once_it_is_read(start: Start) -> No
 
 def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1000) -> ChatList:
     """Return a focused list with three chats a day. The first chat is alone in its section."""
-    library, now = session.conductor.library, time.time()
+    library, now = session.library, time.time()
     for number in range(length):
         library.entries[f"c{number}"] = ChatSummary(
             f"c{number}", f"Title {number}", now, now - 86_400 * (number / 3 + 1) * (number > 0)
         )
     monkeypatch.setattr(ChatList, "hasFocus", lambda self: True)
-    return ChatList(session.theme, session.conductor)
+    return ChatList(session.theme, session.session, session.library, session.reply_run)
 
 
 @pytest.mark.parametrize("gone", [["c0"], ["c500"], [f"c{number}" for number in range(200, 300)]])
 def test_a_change_touches_only_its_rows(begin: Callable[..., Session], gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleting one of a thousand chats built all rows again, and named the day of each."""
     session = begin(loaded=False)
-    library, listed, touched, named = session.conductor.library, long_list(session, monkeypatch), [0], [0]
+    library, listed, touched, named = session.library, long_list(session, monkeypatch), [0], [0]
 
     def name(at: float, now: float) -> tuple[str, float]:
         named[0] += 1
@@ -280,7 +280,7 @@ def test_a_layout_of_many_rows_calls_no_python(begin: Callable[..., Session], mo
     """Qt asks for the size of every row after each deletion. A thousand calls took half of its time."""
     session, called = begin(loaded=False), list[str]()
     listed = long_list(session, monkeypatch)
-    session.conductor.library.delete(["c500"])
+    session.library.delete(["c500"])
     sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
     listed.doItemsLayout()
     sys.setprofile(None)
@@ -290,7 +290,7 @@ def test_a_layout_of_many_rows_calls_no_python(begin: Callable[..., Session], mo
 
 def test_deleting_goes_to_the_next_row_and_undo_back(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
     session = begin(loaded=False)
-    library, listed, draw = session.conductor.library, long_list(session, monkeypatch, 20), random.Random(7)
+    library, listed, draw = session.library, long_list(session, monkeypatch, 20), random.Random(7)
     for _ in range(10):
         ids = listed.chat_ids()
         at = draw.randrange(len(ids))
@@ -309,17 +309,17 @@ def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(
     begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = begin()
-    conductor, listed = session.conductor, long_list(session, monkeypatch, 0)
+    listed = long_list(session, monkeypatch, 0)
     ids = []
     for name in ("One", "Two", "Three"):
-        conductor.new_chat()
+        session.session.new_chat()
         session.ask(name)
-        ids.insert(0, conductor.chat.id)
-    conductor.open_chat(ids[1])
-    session.until(lambda: conductor.chat.id == ids[1])
-    conductor.library.delete([ids[1]])
-    assert conductor.chat.empty and listed.current == ("chat", ids[2])
-    conductor.library.undo()
-    session.until(lambda: conductor.chat.id == ids[1])
+        ids.insert(0, session.session.chat.id)
+    session.session.open_chat(ids[1])
+    session.until(lambda: session.session.chat.id == ids[1])
+    session.library.delete([ids[1]])
+    assert session.session.chat.empty and listed.current == ("chat", ids[2])
+    session.library.undo()
+    session.until(lambda: session.session.chat.id == ids[1])
     assert listed.current == ("chat", ids[1]) and listed.chat_ids() == ids
     listed.deleteLater()

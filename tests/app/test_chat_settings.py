@@ -33,22 +33,22 @@ def test_chat_settings_apply_to_requests_and_are_saved(begin: Start, tmp_path: P
     assert request.messages == (Message("system", "Be brief."), Message("user", "One"))
     assert (request.sampling, request.seed) == (Sampling(temperature=0.7, min_p=0.05, top_k=40), 42)
     assert (request.max_tokens, request.thinking) == (64, True)
-    one = app.conductor.chat.id
+    one = app.session.chat.id
     chat_with(app, "Two")
     assert app.engine.requests[-1].messages == (Message("user", "Two"),) and app.engine.requests[-1].seed is None
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet.form.system.toPlainText() == "Be brief." and sheet.form.seed.text() == "42"
     sheet.form.reset.click()
-    assert app.conductor.chat.settings == ChatSettings(thinking=True)
+    assert app.session.chat.settings == ChatSettings(thinking=True)
     sheet.accept()
     app.quit()
     again = begin(data=tmp_path / "data")
-    again.until(lambda: bool(again.conductor.chat.turns))
-    assert again.conductor.chat.settings == ChatSettings(thinking=True)
-    assert again.conductor.chat.turns[0].request.sampling == Sampling(temperature=0.7, min_p=0.05, top_k=40)
+    again.until(lambda: bool(again.session.chat.turns))
+    assert again.session.chat.settings == ChatSettings(thinking=True)
+    assert again.session.chat.turns[0].request.sampling == Sampling(temperature=0.7, min_p=0.05, top_k=40)
 
 
 def test_presets_are_saved_applied_and_deleted(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,9 +62,9 @@ def test_presets_are_saved_applied_and_deleted(begin: Start, monkeypatch: pytest
     assert sheet.form.preset.currentText() == "Mine" and sheet.form.delete.isVisible()
     sheet.form.preset.setCurrentText("Creative")
     sheet.form.preset.activated.emit(sheet.form.preset.currentIndex())
-    assert app.conductor.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
+    assert app.session.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
     sheet.form.preset.activated.emit(sheet.form.preset.findText("Mine"))
-    assert app.conductor.chat.settings.system == "In French."
+    assert app.session.chat.settings.system == "In French."
     sheet.form.delete.click()
     assert sheet.form.preset.findText("Mine") < 0 and sheet.form.preset.currentText() == "Custom"
     sheet.accept()
@@ -77,22 +77,22 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(begin: Start, qtbot:
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
     saved: list[str] = []
-    save = app.conductor.library.save
-    app.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
+    save = app.library.save
+    app.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
     qtbot.keyClicks(sheet.form.system, "Be brief")
     app.until(lambda: bool(saved))
-    assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
+    assert len(saved) < len("Be brief") and app.session.chat.settings.system == "Be brief"
     qtbot.keyClicks(sheet.form.system, ".")
     sheet.accept()
     app.run("new_chat")
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
-    assert app.conductor.chat.settings.system == "Be brief."
-    app.conductor.set_dflash(False)
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
+    assert app.session.chat.settings.system == "Be brief."
+    app.session.change(dflash=False)
     app.quit()
     again = begin(data=tmp_path / "data")
-    again.until(lambda: bool(again.conductor.chat.turns))
-    assert again.conductor.chat.settings == ChatSettings("Be brief.", dflash=False)
+    again.until(lambda: bool(again.session.chat.turns))
+    assert again.session.chat.settings == ChatSettings("Be brief.", dflash=False)
 
 
 @pytest.mark.parametrize("typed", ["abc", "-1", "1.5", "١", str(2**64), "9" * 5000])
@@ -102,9 +102,9 @@ def test_invalid_seeds_are_rejected(begin: Start, qtbot: QtBot, typed: str) -> N
     app.window.dialogs.show_chat_settings()
     seed = app.window.dialogs.find(ChatSettingsDialog).form.seed
     seed.insert(typed)
-    assert seed.text() == "" and app.conductor.chat.settings.seed is None
+    assert seed.text() == "" and app.session.chat.settings.seed is None
     seed.insert(str(2**64 - 1))
-    assert app.conductor.chat.settings.seed == 2**64 - 1
+    assert app.session.chat.settings.seed == 2**64 - 1
 
 
 def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: Start, tmp_path: Path) -> None:
@@ -115,26 +115,26 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: S
     form = app.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm)
     form.system.setPlainText("Be brief.")
     form.numbers["temperature"].setValue(0.7)
-    assert app.conductor.chat.settings.system == ""
-    app.conductor.set_dflash(False)
+    assert app.session.chat.settings.system == ""
+    app.session.change(dflash=False)
     app.run("new_chat")
     expected = ChatSettings("Be brief.", Sampling(temperature=0.7), dflash=False)
-    assert app.conductor.chat.settings == expected
+    assert app.session.chat.settings == expected
     form.system.setPlainText("Be very brief.")
-    assert app.conductor.chat.settings.system == "Be very brief."  # nothing has been sent yet
-    app.conductor.set_settings(replace(app.conductor.chat.settings, system="My own"))
+    assert app.session.chat.settings.system == "Be very brief."  # nothing has been sent yet
+    app.session.set_settings(replace(app.session.chat.settings, system="My own"))
     form.system.setPlainText("Be polite.")
-    assert app.conductor.chat.settings.system == "My own"
-    app.conductor.open_chat(old)
-    app.until(lambda: app.conductor.chat.id == old)
-    assert app.conductor.chat.settings.system == ""
+    assert app.session.chat.settings.system == "My own"
+    app.session.open_chat(old)
+    app.until(lambda: app.session.chat.id == old)
+    assert app.session.chat.settings.system == ""
     app.quit()
     again = begin(data=tmp_path / "data")
     again.run("new_chat")
-    assert again.conductor.chat.settings.system == "Be polite."
+    assert again.session.chat.settings.system == "Be polite."
     again.window.dialogs.show_settings("chats")
     again.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm).reset.click()
-    assert again.conductor.chat.settings.system == ""
+    assert again.session.chat.settings.system == ""
     again.services.preferences.file.setValue("new_chats", "not JSON")
     assert again.services.preferences.new_chats == ChatSettings()
 

@@ -18,13 +18,13 @@ PROMPT = "How do I boil an egg?"
 def with_pair(start: Start, *replies: Script) -> Running:
     """Start with a pair that is not the demo pair."""
     app = start(ScriptedEngine(replies))
-    app.conductor.use(LoadPair(Path("target")))
-    app.until(lambda: not app.conductor.loader.running)
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
     return app
 
 
 def title(app: Running) -> str:
-    return app.conductor.library.entries[app.conductor.chat.id].title
+    return app.library.entries[app.session.chat.id].title
 
 
 def test_the_model_writes_a_title_after_the_first_reply(start: Start) -> None:
@@ -37,7 +37,7 @@ def test_the_model_writes_a_title_after_the_first_reply(start: Start) -> None:
     assert PROMPT in request.messages[0].content and "Ten minutes." in request.messages[0].content
     assert app.window.windowTitle() == "Boiling an Egg"
     app.ask("And softer?")
-    app.until(lambda: not app.conductor.engine.busy)
+    app.until(lambda: not app.services.engine.busy)
     assert len(app.engine.requests) == 3 and title(app) == "Boiling an Egg", "only the first reply gives a title"
 
 
@@ -45,19 +45,19 @@ def test_a_title_that_the_user_has_set_stays(begin: Start) -> None:
     gate = threading.Event()
     app = with_pair(begin, [commit("Ten."), gate, done()], answer("Four."), [gate, *answer("Sums")])
     app.send(PROMPT)
-    app.until(lambda: bool(app.conductor.library.entries))
-    app.conductor.library.rename(app.conductor.chat.id, "Mine")  # during the reply
+    app.until(lambda: bool(app.library.entries))
+    app.library.rename(app.session.chat.id, "Mine")  # during the reply
     gate.set()
-    app.until(lambda: not app.conductor.engine.busy and not app.services.titles._timer.isActive())
+    app.until(lambda: not app.services.engine.busy and not app.services.titles._timer.isActive())
     assert len(app.engine.requests) == 1
     gate.clear()
-    app.conductor.new_chat()
+    app.session.new_chat()
     app.ask("Two and two?")
     app.until(lambda: len(app.engine.requests) == 3)
-    app.conductor.library.rename(app.conductor.chat.id, "Mine too")  # while the title is written
+    app.library.rename(app.session.chat.id, "Mine too")  # while the title is written
     gate.set()
-    app.until(lambda: not app.conductor.engine.busy)
-    assert sorted(entry.title for entry in app.conductor.library.entries.values()) == ["Mine", "Mine too"]
+    app.until(lambda: not app.services.engine.busy)
+    assert sorted(entry.title for entry in app.library.entries.values()) == ["Mine", "Mine too"]
 
 
 def test_a_message_interrupts_the_title_which_is_written_later(begin: Start) -> None:
@@ -66,7 +66,7 @@ def test_a_message_interrupts_the_title_which_is_written_later(begin: Start) -> 
     app.ask(PROMPT)
     app.until(lambda: len(app.engine.requests) == 2)
     app.ask("And softer?")
-    assert app.conductor.chat.turns[1].reply.answer == "Eight." and app.engine.closed_early == 1
+    assert app.session.chat.turns[1].reply.answer == "Eight." and app.engine.closed_early == 1
     app.until(lambda: title(app) == "Eggs")
 
 
@@ -108,6 +108,6 @@ def test_a_refusal_is_no_title(begin: Start) -> None:
     """A demo pair behind a server answered the request for a title like any other question."""
     app = with_pair(begin, answer("Why did it cross?"), answer("This small demo model can't help with that."))
     app.ask(PROMPT)
-    app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.engine.busy)
+    app.until(lambda: len(app.engine.requests) == 2 and not app.services.engine.busy)
     app.until(lambda: not app.services.titles._waiting)
     assert title(app) == PROMPT

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session.conductor import ANOTHER_WORDING
+from app.session.chat_session import ANOTHER_WORDING
 from app.storage import wording
 from app.storage.settings import ChatSettings
 from app.views.chat.chat_settings import ChatSettingsDialog
@@ -42,19 +42,19 @@ def select(app: Running, one: str) -> None:
 
 
 def texts(app: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.reply.answer) for turn in app.conductor.chat.turns]
+    return [(turn.prompt, turn.reply.answer) for turn in app.session.chat.turns]
 
 
 def titles(app: Session) -> list[str]:
     """The titles of the listed chats, without headings."""
-    return [entry.title for entry in app.conductor.library.entries.values()]
+    return [entry.title for entry in app.library.entries.values()]
 
 
 def chat_with(app: Session, *prompts: str) -> str:
     app.run("new_chat")
     for prompt in prompts:
         app.ask(prompt)
-    return app.conductor.chat.id
+    return app.session.chat.id
 
 
 def click(widget: QWidget, name: str) -> None:
@@ -93,7 +93,7 @@ def test_cancelling_an_edit_restores_the_draft(start: Start) -> None:
     app.run("edit")
     assert app.window.composer.text == "One"
     app.window.composer.cancel_button.click()
-    assert app.window.composer.text == "a draft" and app.conductor.editing is None
+    assert app.window.composer.text == "a draft" and app.session.editing is None
     app.ask("Two")
     assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
 
@@ -110,7 +110,7 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     app = start(ScriptedEngine([answer("First."), answer("Second.")]))
     app.ask("One")
     click(app.reply, "Regenerate reply")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert texts(app) == [("One", "Second.")]
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
     assert app.engine.requests[1].seed is None
@@ -123,7 +123,7 @@ def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(
     app = begin(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]))
     app.ask("One")
     for sampling in (None, Sampling()):
-        app.conductor.set_settings(replace(app.conductor.chat.settings, sampling=sampling))
+        app.session.set_settings(replace(app.session.chat.settings, sampling=sampling))
         app.run("regenerate")
         app.idle()
     assert [request.sampling.temperature for request in app.engine.requests] == [0, ANOTHER_WORDING, 0]
@@ -132,15 +132,15 @@ def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(
 def test_a_reply_that_reached_its_limit_continues_in_place(start: Start) -> None:
     engine = ScriptedEngine([[commit("One, two,", 3), done(reason="length", tokens=3)], [commit(" three.", 2), done(tokens=2)]])
     app = start(engine)
-    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=3))
+    app.session.set_settings(replace(app.session.chat.settings, max_tokens=3))
     app.ask("Count")
     assert "reached the limit of 3 tokens" in app.reply.stats.facts.text()
     click(app.reply, "Continue this reply")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.answer == "One, two, three."
     request = app.engine.requests[1]
     assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
-    stats = app.conductor.chat.turns[0].reply.stats
+    stats = app.session.chat.turns[0].reply.stats
     assert stats.tokens == 5 and stats.decode_tok_s == pytest.approx(512.3) and stats.rounds == 4
     assert not app.reply.buttons.resume.isVisible() and not app.reply.buttons.versions.isVisible()
 
@@ -150,16 +150,16 @@ def test_the_tree_is_restored_after_a_restart(begin: Begin, tmp_path: Path) -> N
     app = begin(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
     app.run("regenerate")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     app.run("previous_version")
     app.ask("And then?")
-    chat = app.conductor.chat.id
+    chat = app.session.chat.id
     app.quit()
     again = begin(data=tmp_path / "data")
-    again.until(lambda: again.conductor.chat.id == chat)
+    again.until(lambda: again.session.chat.id == chat)
     assert texts(again) == [("One", "First."), ("And then?", "Third.")]
-    assert again.conductor.chat.turns[0].last.place == (1, 2)
-    assert wording.chip(again.conductor.chat.turns[0].reply).startswith("DFlash")
+    assert again.session.chat.turns[0].last.place == (1, 2)
+    assert wording.chip(again.session.chat.turns[0].reply).startswith("DFlash")
     again.ask("More")
     assert [one.content for one in again.engine.requests[-1].messages] == ["One", "First.", "And then?", "Third.", "More"]
 
@@ -171,34 +171,34 @@ def test_a_reply_continues_while_another_chat_is_open(begin: Begin) -> None:
     app.run("new_chat")
     app.send("New?")
     app.until(lambda: "Half" in app.answer)
-    new = app.conductor.chat.id
-    app.conductor.open_chat(old)
-    app.until(lambda: app.conductor.chat.id == old)
-    assert app.conductor.reply_run.chat.id == new and app.answer == "Old."
+    new = app.session.chat.id
+    app.session.open_chat(old)
+    app.until(lambda: app.session.chat.id == old)
+    assert app.reply_run.chat.id == new and app.answer == "Old."
     assert not app.send("Not now") and "is being generated in “New?”" in app.notices[-1]
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.answer == "Old."
-    app.conductor.open_chat(new)
-    app.until(lambda: app.conductor.chat.id == new)
+    app.session.open_chat(new)
+    app.until(lambda: app.session.chat.id == new)
     assert app.answer == "Half whole."
 
 
 def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
     app = start()
-    chat = app.conductor.chat
+    chat = app.session.chat
     for number in range(200):
         turn = chat.ask(f"Question {number} <script>alert(1)</script> '; DROP TABLE chat; --", "plain")
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
-    app.conductor.library.save(chat, chat.root.below())
+    app.library.save(chat, chat.root.below())
     app.run("new_chat")
-    other = app.conductor.chat
+    other = app.session.chat
     del chat, turn
-    app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
-    app.until(lambda: app.conductor.chat is not other)
+    app.library.search("answer 150", lambda hits: app.session.open_chat(hits[0].chat, hits[0].message))
+    app.until(lambda: app.session.chat is not other)
     app.until(lambda: not app.window.transcript.following)
-    assert len(app.conductor.chat.turns) == 200
+    assert len(app.session.chat.turns) == 200
     app.ask("One more")
     assert len(app.engine.requests[-1].messages) == 401
 
@@ -211,19 +211,19 @@ def test_the_list_follows_changes_of_chats(start: Start) -> None:
     assert rows(app) == []
     first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
     assert rows(app) == ["[Today]", "Second", "First *title"]
-    library, menus = app.conductor.library, app.window.menus
+    library, menus = app.library, app.window.menus
     library.rename(first, "  Renamed \n now ")
     assert rows(app) == ["[Today]", "Second", "Renamed now"]
     library.rename(first, "   ")
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
     menus["pin"].trigger()
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
     folder = library.add_folder("Work")
     library.move(second, folder.id)
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
     menus["duplicate"].trigger()
-    app.until(lambda: app.conductor.chat.title == "Renamed now copy")
+    app.until(lambda: app.session.chat.title == "Renamed now copy")
     assert texts(app) == [("# First *title*", "Fine.")]
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_folder(folder.id)
@@ -236,28 +236,28 @@ def test_undo_restores_a_deleted_chat(begin: Begin) -> None:
     app = begin()
     kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
     app.run("delete")
-    assert titles(app) == ["Kept"] and app.conductor.chat.empty
+    assert titles(app) == ["Kept"] and app.session.chat.empty
     assert app.can("undo_delete")
     app.run("undo_delete")
     assert sorted(titles(app)) == ["Gone", "Kept"] and not app.can("undo_delete")
-    app.conductor.open_chat(gone)
-    app.until(lambda: app.conductor.chat.id == gone)
+    app.session.open_chat(gone)
+    app.until(lambda: app.session.chat.id == gone)
     assert texts(app) == [("Gone", "Fine.")]
-    assert kept in app.conductor.library.entries
+    assert kept in app.library.entries
 
 
 def test_a_chat_deleted_during_a_reply_can_be_restored(begin: Begin) -> None:
     app = begin(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")
     app.until(lambda: "Half" in app.answer)
-    one = app.conductor.chat.id
+    one = app.session.chat.id
     app.run("delete")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert titles(app) == []
     app.run("undo_delete")
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
-    assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
+    assert texts(app) == [("Story", "Half")] and app.session.chat.turns[0].reply.reason == "cancelled"
 
 
 def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start, qtbot: QtBot) -> None:
@@ -267,10 +267,10 @@ def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start,
     app.run("focus_list")
     select(app, second)
     qtbot.keyClick(listed, Qt.Key.Key_Down)
-    app.until(lambda: app.conductor.chat.id == first)  # passing by opens it after a moment
+    app.until(lambda: app.session.chat.id == first)  # passing by opens it after a moment
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
-    app.until(lambda: app.conductor.chat.id == second)
+    app.until(lambda: app.session.chat.id == second)
     app.run("rename")
     app.until(lambda: bool(listed.findChildren(QLineEdit)))
     (editor,) = listed.findChildren(QLineEdit)
@@ -284,9 +284,9 @@ def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start,
     assert rows(app) == ["[Today]", "Better"]
     app.run("undo_delete")
     app.run("next_chat")
-    app.until(lambda: app.conductor.chat.id == first)
+    app.until(lambda: app.session.chat.id == first)
     app.run("previous_chat")
-    app.until(lambda: app.conductor.chat.id == second)
+    app.until(lambda: app.session.chat.id == second)
 
 
 EDITING = [
@@ -324,7 +324,7 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
         field.setFocus()
         qtbot.keySequence(field, key)
         assert not ran, f"{key.toString()} in the {where} field"
-        assert one in app.conductor.library.entries
+        assert one in app.library.entries
         if where == "rename":
             qtbot.keyClick(field, Qt.Key.Key_Escape)
             app.until(lambda: not listed.findChildren(QLineEdit))
@@ -333,7 +333,7 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
 def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Begin) -> None:
     """They disappeared until the next launch, and copies of a chat in such a folder were created outside it."""
     app = begin(loaded=False)
-    library, loaded = app.conductor.library, []
+    library, loaded = app.library, []
     library.loaded.connect(loaded.append)
     library.load()
     folder = library.add_folder("Work")
@@ -345,14 +345,14 @@ def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Begin) -> 
 def test_folders_expand_and_collapse_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
     app = start()
     one = chat_with(app, "Inside")
-    folder = app.conductor.library.add_folder("Work")
-    app.conductor.library.move(one, folder.id)
+    folder = app.library.add_folder("Work")
+    app.library.move(one, folder.id)
     listed = app.window.sidebar.list
     select(app, folder.id)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     index = listed._rows[folder.id].index()
     assert not listed.isExpanded(index)
-    app.conductor.library.rename(one, "Renamed")
+    app.library.rename(one, "Renamed")
     assert not listed.isExpanded(listed._rows[folder.id].index())
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     assert listed.isExpanded(listed._rows[folder.id].index())
@@ -368,7 +368,7 @@ def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> Non
     assert delete in menu.actions()
     menu.hide()
     delete.trigger()
-    assert rows(app) == ["[Today]", "Second"] and app.conductor.chat.id == second
+    assert rows(app) == ["[Today]", "Second"] and app.session.chat.id == second
     app.until(lambda: app.window.commands.target == ("chat", second))
     assert listed.model().index(0, 0).data(KIND) == "heading" and not listed.model().index(0, 0).data(ID)
 
@@ -380,14 +380,14 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
     app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
     app.run("regenerate")  # the needle is now in a version that is not shown
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     chat_with(app, "Two")
     app.run("search")
     side = app.window.sidebar
     qtbot.keyClicks(side.search, "NEEDLE")
     app.until(lambda: len(side.results.hits()) == 1)
     qtbot.keyClick(side.search, Qt.Key.Key_Return)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.until(lambda: app.session.chat.id == first)
     assert texts(app) == [("One", "A needle.")]
     side.search.setText("nowhere to be found")
     app.until(lambda: side.empty.isVisible())
@@ -401,12 +401,12 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
 
 def test_nul_surrogates_and_a_pasted_megabyte_are_sent_and_saved(begin: Begin) -> None:
     app = begin(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
-    assert app.conductor.send("a\0b \ud800 " + "word " * 200_000)
-    app.until(lambda: not app.conductor.busy)
+    assert app.session.send("a\0b \ud800 " + "word " * 200_000)
+    app.until(lambda: not app.activity.busy)
     sent = app.engine.requests[0].messages[0].content
     assert sent.startswith("a\N{REPLACEMENT CHARACTER}b") and sent.encode() and len(sent) > 999_000
     found: list[str] = []
-    app.services.store.read(lambda store: store.load(app.conductor.chat.id).turns[0].reply.answer, found.append)
+    app.services.store.read(lambda store: store.load(app.session.chat.id).turns[0].reply.answer, found.append)
     app.until(lambda: bool(found))
     assert found == ["odd \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} reply"]
 
@@ -466,13 +466,13 @@ def test_undo_opens_the_deleted_chat_that_was_open(begin: Begin, elsewhere: bool
     app = begin()
     other, one = chat_with(app, "Other"), chat_with(app, "One")
     app.run("delete")
-    assert app.conductor.chat.empty
+    assert app.session.chat.empty
     if elsewhere:
-        app.conductor.open_chat(other)
-        app.until(lambda: app.conductor.chat.id == other)
+        app.session.open_chat(other)
+        app.until(lambda: app.session.chat.id == other)
     app.run("undo_delete")
     if elsewhere:
-        assert app.conductor.chat.id == other
+        assert app.session.chat.id == other
     else:
-        app.until(lambda: app.conductor.chat.id == one)
+        app.until(lambda: app.session.chat.id == one)
         assert texts(app)[0][0] == "One"

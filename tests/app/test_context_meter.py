@@ -43,7 +43,7 @@ def test_chat_system_prompt_and_draft_are_counted_after_the_last_change(start: S
     app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
     app.ask("One two")
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
-    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
+    app.session.set_settings(replace(app.session.chat.settings, system="Be brief."))
     app.until(lambda: shown(app) == "8 of 100 tokens used · 92 left")
     before = len(app.engine.counted)
     for length in range(1, 40):
@@ -95,7 +95,7 @@ def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
     assert shown(app) == full == app.window.composer.button.toolTip()
     app.window.foot.send()
     assert app.window.foot.full.isVisible() and app.notices == []  # it is said once, with ways to go on
-    app.conductor.edit(app.conductor.chat.turns[0])
+    app.session.edit(app.session.chat.turns[0])
     app.type("Hi")
     app.until(lambda: app.window.composer.button.isEnabled())
 
@@ -129,7 +129,7 @@ def test_a_reply_that_filled_the_context_is_not_continued(begin: Begin) -> None:
 
 def test_a_refused_continuation_leaves_the_reply_as_it_was(begin: Begin) -> None:
     app = begin(counting([commit("Half", 20), done(reason="length", tokens=20)], [refuse("The context is full.")]))
-    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=20))
+    app.session.set_settings(replace(app.session.chat.settings, max_tokens=20))
     app.ask("One two")
     app.run("resume")
     app.idle()
@@ -152,7 +152,7 @@ def test_a_growing_reply_is_added_without_asking_the_engine(start: Start) -> Non
     asked = len(app.engine.counted)
     app.type("a draft")
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
     assert len(app.engine.counted) == asked + 1
 
@@ -161,13 +161,13 @@ def test_tokens_before_continue_are_counted_once(start: Start) -> None:
     gate = threading.Event()
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
     app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
-    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=20))
+    app.session.set_settings(replace(app.session.chat.settings, max_tokens=20))
     app.ask("One two")
-    app.conductor.resume(app.conductor.chat.turns[0])
+    app.session.resume(app.session.chat.turns[0])
     app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")
     assert "25 tokens" in app.reply.stats.facts.text()
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert "26 tokens" in app.reply.stats.facts.text()
 
 
@@ -190,7 +190,7 @@ def test_an_edited_question_counts_only_the_messages_before_it(start: Start) -> 
     app = start(counting(answer("a b c"), answer("d e f")))
     app.ask("1")
     app.ask("2 3")
-    app.conductor.edit(app.conductor.chat.turns[1])
+    app.session.edit(app.session.chat.turns[1])
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 
@@ -209,7 +209,7 @@ def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
     app = start()
     for size in (12, 15, 24):
         app.services.preferences.text_size = size
-        app.conductor.new_chat()
+        app.session.new_chat()
         app.ask("HHHH")
         (prompt,) = app.questions
         bubble = prompt.blocks.parentWidget()
@@ -229,7 +229,7 @@ def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     app.type("Please summarize")
-    app.conductor.attachments.attach([tmp_path / name for name in files])
+    app.attachments.attach([tmp_path / name for name in files])
     app.until(lambda: shown(app) == "big.txt doesn't fit: 308 tokens, 99 left")
     assert app.window.foot.context.label.property("look") == "danger" and not app.window.composer.button.isEnabled()
     qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
@@ -237,10 +237,10 @@ def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_
     (remove,) = app.window.foot.notices._actions
     assert remove.isVisible() and remove.text() == "Remove big.txt"
     remove.click()
-    assert [file.name for file in app.conductor.attachments.files] == ["small.txt"] and app.notices == []
+    assert [file.name for file in app.attachments.files] == ["small.txt"] and app.notices == []
     app.until(app.window.composer.button.isEnabled)
     qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
-    app.until(lambda: len(app.engine.requests) == 1 and not app.conductor.busy)
+    app.until(lambda: len(app.engine.requests) == 1 and not app.activity.busy)
     assert "a few words" in app.engine.requests[0].messages[-1].content
 
 
@@ -260,10 +260,10 @@ def test_the_meter_never_shows_an_old_number(start: Start) -> None:
         lambda: app.type(""),
         lambda: app.window.composer.show_draft("", [Attachment("a.txt", "word " * 500)]),
         lambda: app.window.composer.show_draft("Hi", []),
-        lambda: app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.")),
-        lambda: app.conductor.edit(app.conductor.chat.turns[0]),
-        app.conductor.cancel_edit,
-        app.conductor.new_chat,
+        lambda: app.session.set_settings(replace(app.session.chat.settings, system="Be brief.")),
+        lambda: app.session.edit(app.session.chat.turns[0]),
+        app.session.cancel_edit,
+        app.session.new_chat,
     ]
     meter = app.window.foot.context
     for change in changes:

@@ -53,7 +53,7 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
     slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path))
     slipstream.start()
-    qtbot.waitUntil(lambda: slipstream.services.conductor.loader.progress is None, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: slipstream.services.loader.progress is None, timeout=PATIENCE_MS)
     yield slipstream
     slipstream.window.close()
     assert slipstream.services.client.wait(PATIENCE_MS / 1000)
@@ -61,17 +61,17 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
-    conductor, foot = demo.services.conductor, demo.window.foot
+    foot = demo.window.foot
     meter, sent = foot._meter, 0
 
     @settings(max_examples=8)  # each is answered by the demo pair
     @given(chats(), TEXTS, st.lists(FILES, max_size=2), st.lists(st.sampled_from(sorted(OFFERED)), unique=True), st.booleans())
     def check(chat: Chat, draft: str, files: list[Attachment], tools: list[str], edit: bool) -> None:
         nonlocal sent
-        conductor.tools.offered = lambda settings: {name: OFFERED[name] for name in tools}  # type: ignore[method-assign]
-        conductor._show(chat)
+        demo.services.tools.offered = lambda settings: {name: OFFERED[name] for name in tools}  # type: ignore[method-assign]
+        demo.services.session._show(chat)
         if edit and chat.turns:
-            conductor.edit(chat.turns[-1])
+            demo.services.session.edit(chat.turns[-1])
         foot.composer.show_draft(draft, list(files))
         meter.count_now()
         qtbot.waitUntil(lambda: not meter.counting, timeout=PATIENCE_MS)
@@ -81,7 +81,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
             return
         assert use.exact
         foot.send()
-        qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: not demo.services.activity.busy, timeout=PATIENCE_MS)
         turn = chat.turns[-1]
         assert len(chat.turns) == before + (not edit or not before) and turn.reply.stats is not None, turn.reply.error
         assert turn.reply.stats.prompt_tokens == use.used
@@ -92,7 +92,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
 
 
 def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
-    conductor, foot = demo.services.conductor, demo.window.foot
+    foot = demo.window.foot
     long = "A sentence of some words, with 12 digits. " * 5000  # 210 KB
     names = {
         "text": "The text doesn't fit: about ",
@@ -107,12 +107,12 @@ def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot:
             turn = chat.ask("Hi", "plain")
             turn.reply.answer, turn.reply.reason = long, "eos"
         tools = {"sum": Tool("Calculator", "sum", description=long)} if part == "tools" else {}
-        conductor.tools.offered = lambda settings, tools=tools: tools  # type: ignore[method-assign, misc]
-        conductor._show(chat)
+        demo.services.tools.offered = lambda settings, tools=tools: tools  # type: ignore[method-assign, misc]
+        demo.services.session._show(chat)
         foot.composer.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
         foot.send()
         qtbot.waitUntil(lambda: not foot._meter.counting, timeout=PATIENCE_MS)
         use = foot._meter.use
         assert use is not None and use.full and use.misfit is not None and use.misfit.part == part
         assert foot.context.label.text().startswith(name) and foot.context.label.property("look") == "danger"
-        assert not conductor.busy and len(chat.turns) == (part == "chat") and not foot.waiting.isVisible()
+        assert not demo.services.activity.busy and len(chat.turns) == (part == "chat") and not foot.waiting.isVisible()

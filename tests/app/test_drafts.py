@@ -12,7 +12,7 @@ def test_an_unsent_message_is_restored_after_a_restart(start: Start, tmp_path: P
     app = start(data=tmp_path)
     app.ask("One")
     app.type('Not sent,\nyet: "ü" 中')
-    app.conductor.edit(app.conductor.chat.turns[0])
+    app.session.edit(app.session.chat.turns[0])
     app.quit()
     again = start(data=tmp_path)
     again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
@@ -23,7 +23,7 @@ def test_the_draft_the_models_and_the_window_are_saved_without_quitting(start: S
     settings = tmp_path / "settings.ini"
     app = start(data=tmp_path)
     app.type("Not sent")
-    app.conductor.set_thinking(True)
+    app.session.change(thinking=True)
     app.window.split.toggle_sidebar()
     saved = ("Not sent", "target=", "thinking=true", "sidebar=false")
     app.until(lambda: settings.exists() and all(one in settings.read_text() for one in saved))
@@ -37,20 +37,20 @@ def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> 
     app.ask("One")
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.conductor.attachments.attach([note])
-    app.until(lambda: len(app.conductor.attachments.files) == 1)
+    app.attachments.attach([note])
+    app.until(lambda: len(app.attachments.files) == 1)
     app.type("to the first")
-    app.conductor.new_chat()
-    assert app.window.composer.text == "" and not app.conductor.attachments.files
+    app.session.new_chat()
+    assert app.window.composer.text == "" and not app.attachments.files
     app.type("to a new one")
-    first = next(iter(app.conductor.library.entries))
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
-    assert app.window.composer.text == "to the first" and [one.name for one in app.conductor.attachments.files] == ["note.md"]
-    app.conductor.new_chat()
+    first = next(iter(app.library.entries))
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
+    assert app.window.composer.text == "to the first" and [one.name for one in app.attachments.files] == ["note.md"]
+    app.session.new_chat()
     app.ask(app.window.composer.text)
-    assert [turn.prompt for turn in app.conductor.chat.turns] == ["to a new one"]
-    app.conductor.new_chat()
+    assert [turn.prompt for turn in app.session.chat.turns] == ["to a new one"]
+    app.session.new_chat()
     assert app.window.composer.text == "", "a sent message is not a draft"
 
 
@@ -61,5 +61,5 @@ def test_text_typed_while_the_last_chat_opens_stays(start: Start, tmp_path: Path
     again = start(data=tmp_path, loaded=False)
     again.type("In a hurry")
     again.load()
-    again.until(lambda: not again.conductor.chat.empty)
+    again.until(lambda: not again.session.chat.empty)
     assert again.window.composer.text == "In a hurry"

@@ -33,13 +33,13 @@ def test_files_dragged_over_the_window_highlight_it(start: Start, tmp_path: Path
         assert app.window.drop_target.isVisible() and app.window.drop_target.geometry().contains(app.window.rect().center())
         app.window.drop_target.event(last)
         assert app.window.drop_target.isHidden()
-    app.until(lambda: [file.name for file in app.conductor.attachments.files] == ["note.md"])
+    app.until(lambda: [file.name for file in app.attachments.files] == ["note.md"])
 
 
 def test_a_pasted_or_dropped_image_says_that_images_are_not_supported(start: Start) -> None:
     app = start()
     said: list[str] = []
-    app.conductor.notified.connect(lambda notice: said.append(notice.text))
+    app.services.notices.posted.connect(lambda notice: said.append(notice.text))
     image = QMimeData()
     image.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
     field = app.window.composer.field

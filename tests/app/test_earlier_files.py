@@ -25,19 +25,19 @@ def earlier(begin: Callable[..., Session], tmp_path: Path) -> Session:
         shutil.copy(EARLIER / name, data)
     shutil.copy(EARLIER / "settings.ini", tmp_path)
     app = begin(data=data)
-    app.until(lambda: len(app.conductor.library.entries) == 3)
+    app.until(lambda: len(app.library.entries) == 3)
     return app
 
 
 def opened(app: Session, title: str) -> Chat:
-    library, chats = app.conductor.library, list[Chat]()
+    library, chats = app.library, list[Chat]()
     library.open(next(entry.id for entry in library.entries.values() if entry.title == title), chats.append)
     app.until(lambda: bool(chats))
     return chats[0]
 
 
 def test_chats_open_with_versions_calls_files_and_folders(earlier: Session) -> None:
-    library = earlier.conductor.library
+    library = earlier.library
     assert {entry.title: entry.pinned for entry in library.entries.values()} == {
         "Why is the sky blue?": False,
         "What is 4817 × 392?": False,

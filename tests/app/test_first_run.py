@@ -122,7 +122,7 @@ def test_the_start_page_keeps_its_layout_when_the_pair_is_loaded(start: Start, o
     loading = places()
     assert not welcome.calculation.isEnabled()
     engine.load_gate.set()
-    app.until(lambda: app.conductor.loader.progress is None and welcome.calculation.isEnabled())
+    app.until(lambda: app.loader.progress is None and welcome.calculation.isEnabled())
     assert places() == loading and None not in loading
 
 
@@ -160,8 +160,8 @@ def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_m
 
 def test_with_another_pair_the_start_page_recommends_nothing(start: Start) -> None:
     app = start()
-    app.conductor.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
-    app.until(lambda: app.conductor.loader.pair is not None and not app.conductor.loader.running)
+    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.loader.pair is not None and not app.loader.running)
     welcome = app.window.transcript.welcome
     assert welcome.recommended.isHidden() and welcome.about_demo.isHidden() and "demo" not in welcome.title.text()
 
@@ -213,7 +213,7 @@ def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: 
     app.window.resize(700, 520)
     assert bar.value() > 0
     app.ask("Hello")
-    app.conductor.new_chat()
+    app.session.new_chat()
     assert bar.value() == 0
 
 
@@ -241,7 +241,7 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     engine = ScriptedEngine(load_error=refuse("Can't find the folder /models/target."))
     app = start(engine, loaded=False)
     app.start()
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.until(lambda: app.loader.progress is None)
     app.until(lambda: app.notices == ["Can't find the folder /models/target."])
     texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
     assert texts.count("Choose Another…") == texts.count("Use Demo") == 1
@@ -250,7 +250,7 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     assert app.window.dialogs.find(PickerDialog) is not None
     engine.load_error = None
     press(app, "Use Demo")
-    app.until(lambda: app.conductor.loader.pair is not None)
+    app.until(lambda: app.loader.pair is not None)
     assert app.notices == []
 
 
@@ -262,7 +262,7 @@ def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(begin: Start, tmp_p
     settings.setValue("drafter", str(chosen.drafter))
     settings.sync()
     app = begin(ScriptedEngine(load_error=refuse("Can't find the folder.")))
-    assert app.notices == ["Can't find the folder."] and app.conductor.loader.pair is None
+    assert app.notices == ["Can't find the folder."] and app.loader.pair is None
     app.services.save_state()
     settings.sync()
     assert last_pair(settings) == chosen

@@ -23,7 +23,7 @@ def small_engine(*replies: Script) -> ScriptedEngine:
 
 def fill(app: Running) -> None:
     """Ask until the chat has filled the context."""
-    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
+    app.session.set_settings(replace(app.session.chat.settings, system="Be brief."))
     for number in range(3):
         app.ask(f"Question {number}")
     app.until(app.window.foot.full.isVisible)
@@ -45,16 +45,16 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     request = app.engine.requests[-1]
     assert words(request.messages) > 100
     assert [message.content for message in request.messages][::2] == ["Be brief.", *(LONG_ANSWERS)]
-    assert request.rolling == 0 and app.conductor.chat.turns[3].reply.left_out == 4
+    assert request.rolling == 0 and app.session.chat.turns[3].reply.left_out == 4
     assert [prompt for prompt, _ in texts(app)] == [f"Question {number}" for number in range(4)], "the chat stays complete"
     kinds = [item.kind for item in app.window.transcript.column.items]
     assert kinds == ["prompt", "reply", "prompt", "reply", "divider", "prompt", "reply", "prompt", "reply"]
     (divider,) = app.window.transcript.findChildren(DividerView)
     assert divider.label.text() == "The model no longer sees messages above this line."
-    chat = app.conductor.chat.id
+    chat = app.session.chat.id
     app.quit()
     again = start(small_engine(answer("Five.")), data=tmp_path / "data")
-    again.until(lambda: again.conductor.chat.id == chat)
+    again.until(lambda: again.session.chat.id == chat)
     assert [item.kind for item in again.window.transcript.column.items] == kinds
     assert again.window.menus["rolling"].isChecked()
     again.ask("Question 4")
@@ -71,40 +71,40 @@ def test_a_reply_that_filled_the_context_is_continued_in_the_window(start: Start
     app.ask("Two")
     app.until(app.window.foot.full.isVisible)
     app.window.foot.full.roll.click()
-    app.until(lambda: not app.conductor.busy)
-    assert app.conductor.chat.turns[1].reply.answer == "word " * 70 + "end."
+    app.until(lambda: not app.activity.busy)
+    assert app.session.chat.turns[1].reply.answer == "word " * 70 + "end."
     assert app.engine.requests[-1].rolling == 0 and app.engine.requests[-1].continue_from == "word " * 70
 
 
 def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
     app = start(small_engine(*LONG, answer("We counted words.")))
-    app.conductor.use(LoadPair(Path("target")))
-    app.until(lambda: not app.conductor.loader.running)
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
     app.services.preferences.chat_titles = False
     fill(app)
     app.window.foot.full.summarize.click()
-    app.until(lambda: app.conductor.chat.empty)
+    app.until(lambda: app.session.chat.empty)
     assert app.window.composer.text == "Summary of “Question 0”:\n\nWe counted words.\n\n"
     request = app.engine.requests[-1]
     assert request.messages[-1].content.startswith("Summarize our conversation") and request.rolling == 0
-    assert app.conductor.chat.settings.system == "Be brief." and not app.conductor.chat.settings.rolling
+    assert app.session.chat.settings.system == "Be brief." and not app.session.chat.settings.rolling
     app.until(lambda: not app.window.foot.full.isVisible())
 
 
 def test_a_summary_can_be_canceled(start: Start) -> None:
     gate = threading.Event()
     app = start(small_engine(*LONG, [commit("We"), gate, done()], answer("Again.")))
-    app.conductor.use(LoadPair(Path("target")))
-    app.until(lambda: not app.conductor.loader.running)
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
     app.services.preferences.chat_titles = False
     fill(app)
-    chat, bar = app.conductor.chat, app.window.foot.full
+    chat, bar = app.session.chat, app.window.foot.full
     bar.summarize.click()
     assert bar.label.text() == "Summarizing the chat…" and not bar.roll.isVisible()
     app.until(lambda: len(app.engine.requests) == 4)
     bar.cancel.click()
     app.until(lambda: app.engine.closed_early == 1 and not app.services.engine.busy)
-    assert app.conductor.chat is chat and bar.roll.isVisible() and app.window.composer.text == ""
+    assert app.session.chat is chat and bar.roll.isVisible() and app.window.composer.text == ""
 
 
 def test_the_demo_pair_offers_no_summary(start: Start) -> None:

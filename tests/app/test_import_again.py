@@ -216,7 +216,7 @@ def test_a_deleted_chat_is_imported_again(tmp_path: Path) -> None:
 
 def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start, tmp_path: Path) -> None:
     app = start()
-    library, bar = app.conductor.library, app.window.foot.notices
+    library, bar = app.library, app.window.foot.notices
     data = [conversation(number, f"Question {number}", "Answer") for number in range(3)]
     file = write(tmp_path / "conversations.json", data)
     library.import_file(file)
@@ -225,8 +225,8 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     app.until(lambda: app.notices == ["3 chats already there."])
     assert len(library.entries) == 3
     (one,) = [entry.id for entry in library.entries.values() if entry.title == "Chat 1"]
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
     app.ask("My own")
     data[1] = conversation(1, "Question 1", "Answer", "Theirs", "Reply")
     data[2] = conversation(2, "Question 2", "Answer", "Later", "Reply")
@@ -237,10 +237,10 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     add.click()
     app.until(lambda: app.notices == ["Added the new messages to 2 chats."])
     assert [prompt for prompt, _ in texts(app)] == ["Question 1", "My own"]
-    assert app.conductor.chat.turns[1].asked.place == (1, 2), "the file's messages are a version"
+    assert app.session.chat.turns[1].asked.place == (1, 2), "the file's messages are a version"
     (two,) = [entry.id for entry in library.entries.values() if entry.title == "Chat 2"]
-    app.conductor.open_chat(two)
-    app.until(lambda: app.conductor.chat.id == two)
+    app.session.open_chat(two)
+    app.until(lambda: app.session.chat.id == two)
     assert [prompt for prompt, _ in texts(app)] == ["Question 2", "Later"]
     library.import_file(file)
     app.until(lambda: app.notices == ["4 chats already there."])
@@ -249,7 +249,7 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
 def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path: Path) -> None:
     app = start()
     chat_with(app, "Mine")
-    library, bar = app.conductor.library, app.window.foot.notices
+    library, bar = app.library, app.window.foot.notices
     file = write(tmp_path / "conversations.json", [conversation(number, f"Question {number}") for number in range(60)])
     for act in ("Show", "Undo"):
         library.import_file(file)
@@ -258,7 +258,7 @@ def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path
         (made,) = [one for one in bar._actions if one.text() == act]
         made.click()
         if act == "Show":
-            app.until(lambda: app.conductor.chat.title == "Chat 59")
+            app.until(lambda: app.session.chat.title == "Chat 59")
             listed = app.window.sidebar.list
             assert listed.viewport().rect().contains(listed.visualRect(listed.currentIndex()))
             app.run("undo_delete")
@@ -281,14 +281,14 @@ class SlowFile:
         original = chatgpt_import.chat_from
         monkeypatch.setattr(chatgpt_import, "chat_from", chat_from)
         data = [conversation(number, "Hi") for number in range(5)]
-        session.conductor.library.import_file(write(folder / "conversations.json", data))
+        session.library.import_file(write(folder / "conversations.json", data))
         self.at_third.wait()
 
 
 def test_an_import_shows_its_progress(begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a thousand chats, nothing was shown for a minute."""
     session, shares = begin(loaded=False), list[float | None]()
-    library = session.conductor.library
+    library = session.library
     library.import_changed.connect(lambda: shares.append(library.importing and library.importing.share))
     file = SlowFile(session, tmp_path, monkeypatch)
     session.until(lambda: bool(shares) and (shares[-1] or 0) > 0.1)
@@ -304,7 +304,7 @@ def test_an_import_that_the_store_starts_again_can_be_canceled(
 ) -> None:
     """After an error of the database, the store rebuilds its index and does its work again."""
     session, errors = begin(loaded=False), [sqlite3.DatabaseError("database disk image is malformed")]
-    library, running = session.conductor.library, list[bool]()
+    library, running = session.library, list[bool]()
 
     def import_once_more(*given: Any) -> ImportOutcome:
         if errors:
@@ -327,7 +327,7 @@ def test_a_canceled_import_adds_nothing(
 ) -> None:
     """Quitting cancels it, too: it would keep the app from ending."""
     session = begin(loaded=False)
-    library = session.conductor.library
+    library = session.library
     file = SlowFile(session, tmp_path, monkeypatch)
     if quits:
         session.services.close()

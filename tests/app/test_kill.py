@@ -25,12 +25,11 @@ CHILD = """
 import os, sys, time
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
-from app.session.conductor import Conductor
-from app.storage.database import open_store
+from app.session.services import Services
 from app.storage.store import Store
-from app.session.engine_adapter import EngineAdapter
+from app.system.data_paths import DataPaths
 from mlx_engine.engine.host import EngineHost
-from app.storage.store_thread import StoreThread
+from mlx_engine.remote.switch import EngineSwitch
 from tests.app.scripted_engine import ScriptedEngine, commit
 
 folder = Path(sys.argv[1])
@@ -43,6 +42,10 @@ def slow_reply():
         time.sleep(0.02)
         yield commit(f"w{number} ")
 
+class Look:
+    reduce_motion = False
+    set_appearance = set_contrast = set_text_size = show_token_sources = lambda self, value: None
+
 write = Store.save
 
 def save(store, snapshot, **options):
@@ -53,27 +56,27 @@ def save(store, snapshot, **options):
 Store.save = save
 app = QCoreApplication([])
 host = EngineHost(lambda: ScriptedEngine([slow_reply()]))
-conductor = Conductor(EngineAdapter(host), None, StoreThread(lambda: open_store(folder)))
-hand_over = conductor.library.save
+services = Services(EngineSwitch(host), DataPaths(folder, folder, folder), Look())
+hand_over = services.library.save
 
 def hand(chat, nodes, then=None):
     for node in list(nodes)[-1:]:
         note("handed", len(node.reply.answer))
     hand_over(chat, nodes, then)
 
-conductor.library.save = hand
+services.library.save = hand
 seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer, singleShot=True)  # a repeating one would catch up
 
 def second():
-    if conductor.chat.turns:
-        note("second", len(conductor.chat.turns[-1].reply.answer))
+    if services.session.chat.turns:
+        note("second", len(services.session.chat.turns[-1].reply.answer))
     seconds.start()
 
 seconds.timeout.connect(second)
 seconds.start()
-conductor.loader.loaded.connect(lambda: conductor.send("Tell me everything"))
-conductor.library.load()
-conductor.use()
+services.loader.loaded.connect(lambda: services.session.send("Tell me everything"))
+services.library.load()
+services.activity.use()
 app.exec()
 """
 
@@ -127,13 +130,13 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
         assert len(turn.reply.answer) >= kept[-1] > 0
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
     app = start(ScriptedEngine(), data=folder)
-    app.until(lambda: bool(app.conductor.chat.turns))
+    app.until(lambda: bool(app.session.chat.turns))
     view = reply_views(app.window.transcript)[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
     app.until(view.buttons.resume.isVisible)
     assert view.buttons.compare.isVisible()
     app.run("compare")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert [request.messages[-1].content for request in app.engine.requests] == ["Tell me everything"] * 2
 
 

@@ -286,8 +286,8 @@ def test_the_examples_of_the_demo_pair_are_english(
     in_english, translations = [[example[at] for example in examples()] for at in (1, 2)]
     assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == in_english
     assert (tr("The demo model understands only English.") in welcome.about_demo.text()) == (code != "en")
-    app.conductor.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
-    app.until(lambda: app.conductor.loader.pair is not None and not app.conductor.loader.running)
+    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.loader.pair is not None and not app.loader.running)
     assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == translations
     assert code == "en" or not set(in_english) & set(translations)
 
@@ -310,8 +310,8 @@ def test_notices_are_joined_as_in_chinese(
     language.use("zh_CN")
     app = start()
     app.engine.load_error = refuse("无法载入。")
-    app.conductor.use(LoadPair(Path("/somewhere")))
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.activity.use(LoadPair(Path("/somewhere")))
+    app.until(lambda: app.loader.progress is None)
     assert app.notices[-1] == "无法载入。" + tr("No models are loaded.")
     (tmp_path / FILE).write_text("Not a database")
     opened = open_store(tmp_path)

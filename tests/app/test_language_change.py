@@ -48,12 +48,12 @@ def test_a_language_takes_effect_at_the_next_start(start: Start, tmp_path: Path)
     app.services.preferences.language = "de"
     assert app.reply.buttons.regenerate.text() == "Regenerate" and tr("Close") == "Close"
     again = restart(app, start, tmp_path)
-    again.until(lambda: not again.conductor.chat.empty)
+    again.until(lambda: not again.session.chat.empty)
     assert again.reply.buttons.regenerate.text() == "Neu erzeugen" and again.window.composer.text == "A draft"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
     again.services.preferences.language = "en"
     back = restart(again, start, tmp_path)
-    back.until(lambda: not back.conductor.chat.empty)
+    back.until(lambda: not back.session.chat.empty)
     assert back.reply.buttons.regenerate.text() == "Regenerate"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
 
@@ -96,8 +96,8 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Restarting(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.services.conductor.loader.loaded.connect(lambda: self.services.conductor.send("Go"))
-        self.services.conductor.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
+        self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
+        self.services.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
 
 class Starter(QProcess):
     def startDetached(*command):
@@ -134,10 +134,10 @@ def test_a_bundle_is_restarted_with_open(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_restart_does_not_cut_off_a_reply(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
-    app.conductor.send("Tell me")
-    app.until(lambda: app.conductor.busy)
+    app.session.send("Tell me")
+    app.until(lambda: app.activity.busy)
     app.services.preferences.restart_requested.emit()
     assert app.window.isVisible() and not app.slipstream.restarting
     assert any("A reply is being generated" in notice for notice in app.notices)
-    app.conductor.stop()
-    app.until(lambda: not app.conductor.busy)
+    app.activity.stop()
+    app.until(lambda: not app.activity.busy)

@@ -14,7 +14,7 @@ Start = Callable[..., Running]
 
 def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
     app = start()
-    library = app.conductor.library
+    library = app.library
     one = chat_with(app, "One")
     library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: len(app.notices) == 1)
@@ -27,7 +27,7 @@ def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
 
 def test_a_success_replaces_the_notice_about_an_earlier_failure(start: Start, tmp_path: Path) -> None:
     app = start()
-    library = app.conductor.library
+    library = app.library
     one, file = chat_with(app, "One"), tmp_path / "one.json"
     (tmp_path / "broken.json").write_text("{")
     for work in (
@@ -46,8 +46,8 @@ def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
     app = start()
     bar = app.window.foot.notices
     for text in ("First.", "Second.", "First."):
-        app.conductor.notify(text)
-    app.conductor.notify(Notice("Third.", "error"))
+        app.services.notices.post(text)
+    app.services.notices.post(Notice("Third.", "error"))
     assert app.notices == ["Second.", "First.", "Third."] and bar.label.text() == "Third."
     bar.close_button.click()
     assert bar.label.text() == "First." and bar.isVisible()
@@ -60,12 +60,12 @@ def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Sta
     app = start()
     one, _ = chat_with(app, "One"), chat_with(app, "Two")
     app.window.composer.field.submitted.emit()
-    app.conductor.notify(Notice("Disk problem.", "error"))
-    app.conductor.notify("Exported.")
+    app.services.notices.post(Notice("Disk problem.", "error"))
+    app.services.notices.post("Exported.")
     assert app.notices == ["Write a message first.", "Disk problem.", "Exported."]
     assert [item.kind for item in app.window.transcript.column.items] == ["prompt", "reply"]
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
     assert app.notices == ["Disk problem."]
     app.ask("More")
     assert app.notices == []
@@ -84,7 +84,7 @@ def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
         Notice("Newer.", actions=(NoticeAction("Add", lambda: done.append("added"), needed=True),)),
     ]
     for notice in (*lasting, Notice("Exported."), Notice("Imported.", actions=(NoticeAction("Show", lambda: None),))):
-        app.conductor.notify(notice)
+        app.services.notices.post(notice)
     assert bar._timer.isActive()
     bar._timer.timeout.emit()
     assert app.notices == [notice.text for notice in lasting] and not bar._timer.isActive()
@@ -110,7 +110,7 @@ def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(start: 
         (notice,) = app.notices
         assert notice.startswith(f"Can't use mcp.json. {reason}")
     assert file.read_text() == "["
-    app.conductor.notify(Notice("Another error.", "error"))
+    app.services.notices.post(Notice("Another error.", "error"))
     file.write_text("{}")
     app.services.tools.reload()
     assert app.notices == ["Another error."], "the file has been repaired"

@@ -59,7 +59,7 @@ def open_palette(app: Running) -> Palette:
 def test_every_enabled_command_is_listed_with_its_shortcut(start: Start) -> None:
     app = start()
     palette = open_palette(app)
-    found = {command.text: command for command in palette_commands(app.window.commands, app.conductor)}
+    found = {command.text: command for command in palette_commands(app.window.commands, app.session, app.library)}
     assert found["New Chat"].keys == "Ctrl+N" and found["New Chat"].where == "File"
     assert found["Dark"].where == "View ▸ Appearance"
     assert "Stop" not in found and "Command Palette…" not in found
@@ -70,12 +70,12 @@ def test_every_enabled_command_is_listed_with_its_shortcut(start: Start) -> None
 
 def test_a_few_letters_and_enter_run_a_command(start: Start, qtbot: QtBot) -> None:
     app = start()
-    assert app.conductor.next_mode == "dflash"
+    assert app.session.next_mode == "dflash"
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "dfl")
     assert palette.shown[0].text == "DFlash"
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert app.conductor.next_mode == "plain"
+    assert app.session.next_mode == "plain"
     app.until(lambda: not app.window.findChildren(Palette))
 
 
@@ -97,18 +97,18 @@ def test_arrow_keys_select_and_escape_closes(start: Start, qtbot: QtBot) -> None
 def test_chats_and_presets_are_found(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.ask("Alpha question")
-    first = app.conductor.chat.id
-    app.conductor.new_chat()
+    first = app.session.chat.id
+    app.session.new_chat()
     app.ask("Beta question")
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "alpha")
     assert (palette.shown[0].text, palette.shown[0].where) == ("Alpha question", "Chat")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.until(lambda: app.session.chat.id == first)
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "creative")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    sampling = app.conductor.chat.settings.sampling
+    sampling = app.session.chat.settings.sampling
     assert sampling is not None and sampling.temperature == 1.0
 
 

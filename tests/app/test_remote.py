@@ -47,8 +47,8 @@ MLX_LM = {MODELS: recorded("mlx_lm/v1_models"), CHAT: recorded("mlx_lm/stream_us
 def connected(app: Session, responses: Responses, **options: str) -> Iterator[Replay]:
     """Connect the app to a server."""
     with replaying(responses) as replay:
-        app.conductor.connect_to(SavedConnection("Office", RemoteConnection(replay.url, **options)))  # type: ignore[arg-type]
-        app.until(lambda: not app.conductor.loader.running)
+        app.activity.connect_to(SavedConnection("Office", RemoteConnection(replay.url, **options)))  # type: ignore[arg-type]
+        app.until(lambda: not app.loader.running)
         yield replay
 
 
@@ -68,13 +68,13 @@ def test_the_window_shows_where_messages_go(start: Start) -> None:
         assert app.window.top_bar.name.toolTip().splitlines()[0].endswith(f"Server: {host} (vLLM 0.32.0)")
         app.until(lambda: app.engine.unloaded)  # its memory is free
         app.ask("Hello")
-        assert app.conductor.chat.turns[-1].reply.answer.startswith("I am only a small demo model")
+        assert app.session.chat.turns[-1].reply.answer.startswith("I am only a small demo model")
         assert not app.engine.requests
-        app.conductor.set_settings(replace(app.conductor.chat.settings, private=True))
+        app.session.set_settings(replace(app.session.chat.settings, private=True))
         assert foot.goes_to.text() == f"This private chat isn't sent to {host}"
-        app.conductor.set_settings(replace(app.conductor.chat.settings, private=False))
-        app.conductor.use()
-        app.until(lambda: not app.conductor.loader.running)
+        app.session.set_settings(replace(app.session.chat.settings, private=False))
+        app.activity.use()
+        app.until(lambda: not app.loader.running)
         assert foot.goes_to.isHidden()
         app.ask("Hello again")
         assert len(app.engine.requests) == 1
@@ -105,8 +105,8 @@ def test_a_failed_load_leaves_the_server_in_use(begin: Begin) -> None:
     app = begin()
     with connected(app, VLLM) as replay:
         app.engine.load_error = ValueError("broken")
-        app.conductor.use()
-        app.until(lambda: not app.conductor.loader.running)
+        app.activity.use()
+        app.until(lambda: not app.loader.running)
         assert app.notices[-1].endswith("Office · demo is still loaded.")
         app.ask("Hello")
         assert replies_asked(replay) == 1
@@ -115,7 +115,7 @@ def test_a_failed_load_leaves_the_server_in_use(begin: Begin) -> None:
 class TestCapabilities:
     def test_without_a_plain_address_dflash_stays_on(self, start: Start) -> None:
         app = start()
-        app.conductor.set_dflash(False)
+        app.session.change(dflash=False)
         bar = app.window.top_bar
         with connected(app, VLLM):
             assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
@@ -133,13 +133,13 @@ class TestCapabilities:
         dialogs = app.window.dialogs
         with replaying(VLLM) as plain, connected(app, VLLM, plain_url=plain.url) as replay:
             assert app.can("dflash")
-            app.conductor.set_dflash(False)
+            app.session.change(dflash=False)
             app.ask("Hello")
             assert (replies_asked(plain), replies_asked(replay)) == (1, 0)
             assert app.can("compare")
-            app.conductor.compare()
+            app.services.comparer.compare()
             dialog = dialogs.find(CompareDialog)
-            app.until(lambda: not app.conductor.busy)
+            app.until(lambda: not app.activity.busy)
             assert dialog is not None and dialog.record is not None and dialog.record.pair == "Office · demo"
             assert not dialog.exact.isEnabled()
             dialog.close()
@@ -156,7 +156,7 @@ class TestCapabilities:
             assert dialog.hint.text().endswith("The replies may differ.")
             app.engine.unloaded = False
             dialog.run_button.click()
-            app.until(lambda: not app.conductor.busy)
+            app.until(lambda: not app.activity.busy)
             record = dialog.record
             assert record is not None and [row.name for row in record.rows] == ["Demo pair on this computer", "Office · demo"]
             assert (record.replies[0].text, record.replies[1].text[:12]) == ("I am another model", "I am only a ")
@@ -173,17 +173,17 @@ class TestCapabilities:
 
     def test_the_pair_to_compare_with_follows_the_model_folder(self, begin: Begin, tmp_path: Path) -> None:
         app = begin()
-        app.conductor.use(LoadPair(tmp_path / "old" / "target", tmp_path / "old" / "drafter"))
-        app.until(lambda: not app.conductor.loader.running)
+        app.activity.use(LoadPair(tmp_path / "old" / "target", tmp_path / "old" / "drafter"))
+        app.until(lambda: not app.loader.running)
         with connected(app, VLLM):
-            app.conductor.loader.moved(tmp_path / "old", tmp_path / "new")
-            assert app.conductor.loader.here == LoadPair(tmp_path / "new" / "target", tmp_path / "new" / "drafter")
+            app.loader.moved(tmp_path / "old", tmp_path / "new")
+            assert app.loader.here == LoadPair(tmp_path / "new" / "target", tmp_path / "new" / "drafter")
 
     def test_without_speculation_dflash_is_off(self, begin: Begin) -> None:
         app = begin()
         with connected(app, MLX_LM):
-            assert app.conductor.next_mode == "plain" and not app.can("dflash")
-            assert "the server doesn't report speculative decoding" in str(app.conductor.loader.pair.why_plain)
+            assert app.session.next_mode == "plain" and not app.can("dflash")
+            assert "the server doesn't report speculative decoding" in str(app.loader.pair.why_plain)
 
     def test_tools_are_off_if_the_server_cannot_call_them(self, start: Start) -> None:
         app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
@@ -208,7 +208,7 @@ class TestStatistics:
         app = begin()
         with connected(app, VLLM):
             app.ask("Hello")
-        stats = app.conductor.chat.turns[-1].reply.stats
+        stats = app.session.chat.turns[-1].reply.stats
         assert wording.chip(app.reply) == "DFlash · 13.0 tokens/round · 87% accepted"
         assert stats is not None
         details = wording.details(stats).splitlines()
@@ -233,9 +233,9 @@ class TestStatistics:
         app = begin(ScriptedEngine([[commit("One two"), done(reason="cancelled")]]))
         app.ask("Hello")
         with connected(app, VLLM):
-            app.conductor.resume(app.conductor.chat.turns[-1])
-            app.until(lambda: not app.conductor.busy)
-        stats = app.conductor.chat.turns[-1].reply.stats
+            app.session.resume(app.session.chat.turns[-1])
+            app.until(lambda: not app.activity.busy)
+        stats = app.session.chat.turns[-1].reply.stats
         assert stats is not None and stats.measured_by == "server"
         assert stats.acceptance == (10 + 104) / (30 + 120)
 
@@ -244,19 +244,19 @@ class TestPrivateChats:
     def test_nothing_of_a_private_chat_is_sent(self, begin: Begin) -> None:
         app = begin()
         app.ask("Local first")
-        app.conductor.set_settings(replace(app.conductor.chat.settings, private=True))
+        app.session.set_settings(replace(app.session.chat.settings, private=True))
         with connected(app, VLLM) as replay:
             host = replay.url.removeprefix("http://")
             refusal = f"This chat is private, so it isn't sent to {host}. Choose a model on this computer."
-            turn = app.conductor.chat.turns[-1]
+            turn = app.session.chat.turns[-1]
             assert not app.send("A secret")
-            app.conductor.regenerate(turn)
-            app.conductor.compare_turn(turn)
-            SummaryJob(app.conductor, app.conductor).start()
+            app.session.regenerate(turn)
+            app.services.comparer.compare_turn(turn)
+            SummaryJob(app.session, app.activity, app.services.engine, app.services.notices, app.services).start()
             assert app.notices[-4:] == [refusal] * 4
-            assert len(app.conductor.chat.turns) == 1
+            assert len(app.session.chat.turns) == 1
             assert replies_asked(replay) == 0
-            app.conductor.set_settings(replace(app.conductor.chat.settings, private=False))
+            app.session.set_settings(replace(app.session.chat.settings, private=False))
             app.ask("Not a secret")
             assert replies_asked(replay) == 1
 
@@ -273,7 +273,7 @@ class TestPrivateChats:
     @pytest.mark.parametrize("private", (False, True))
     def test_nothing_is_sent_while_connecting(self, start: Start, private: bool, tmp_path: Path) -> None:
         app = start()
-        app.conductor.set_settings(replace(app.conductor.chat.settings, private=private))
+        app.session.set_settings(replace(app.session.chat.settings, private=private))
         app.type("A draft")
         app.window.foot._meter.count_now()
         app.until(lambda: not app.window.foot._meter.counting)
@@ -284,17 +284,17 @@ class TestPrivateChats:
             return recorded("vllm_dflash/v1_models")
 
         with replaying(VLLM | {MODELS: models}) as replay:
-            app.conductor.connect_to(SavedConnection("Office", RemoteConnection(replay.url)))
+            app.activity.connect_to(SavedConnection("Office", RemoteConnection(replay.url)))
             app.until(lambda: bool(replay.seen))
             app.type("Another draft")
             (tmp_path / "notes.txt").write_text("Notes")
-            app.conductor.attachments.attach([tmp_path / "notes.txt"])
-            app.until(lambda: bool(app.conductor.attachments.files))
+            app.attachments.attach([tmp_path / "notes.txt"])
+            app.until(lambda: bool(app.attachments.files))
             app.window.foot._meter.count_now()
             app.window.composer.button.click()
             assert app.window.foot.waiting.isVisible()
             gate.set()
-            app.until(lambda: not app.conductor.loader.running and not app.conductor.busy)
+            app.until(lambda: not app.loader.running and not app.activity.busy)
             app.until(lambda: app.window.foot.waiting.isHidden())
             assert len(app.engine.counted) == counted and not app.engine.requests
             assert [path for method, path, *_ in replay.seen if method == "POST"] == ([] if private else [CHAT[1]])
@@ -339,7 +339,7 @@ def test_a_failure_keeps_the_text_and_has_one_message(begin: Begin, response: Re
     with connected(app, VLLM | {CHAT: response}) as replay:
         before = app.notices
         app.ask("Hello")
-        reply = app.conductor.chat.turns[-1].reply
+        reply = app.session.chat.turns[-1].reply
         assert reply.answer.startswith(begins) and bool(reply.answer) == bool(begins)
         assert reply.error.count("127.0.0.1") == 1
         assert message in reply.error and "<" not in reply.error and "slipstream" not in reply.error
@@ -347,12 +347,12 @@ def test_a_failure_keeps_the_text_and_has_one_message(begin: Begin, response: Re
         assert app.can("regenerate") and app.can("resume") == bool(begins)
         kept, replay.responses[CHAT] = reply.answer, WHOLE
         if begins:
-            app.conductor.resume(app.conductor.chat.turns[-1])
+            app.session.resume(app.session.chat.turns[-1])
         else:
-            app.conductor.regenerate(app.conductor.chat.turns[-1])
-        app.until(lambda: not app.conductor.busy)
-        assert app.conductor.chat.turns[-1].reply.answer.startswith(kept + ("I am" if not begins else ""))
-        assert not app.conductor.chat.turns[-1].reply.error
+            app.session.regenerate(app.session.chat.turns[-1])
+        app.until(lambda: not app.activity.busy)
+        assert app.session.chat.turns[-1].reply.answer.startswith(kept + ("I am" if not begins else ""))
+        assert not app.session.chat.turns[-1].reply.error
 
 
 def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start) -> None:
@@ -360,14 +360,14 @@ def test_a_server_that_cannot_continue_says_so_and_the_reply_stays(start: Start)
     whole = recorded("mlx_lm/stream_usage")
     with connected(app, MLX_LM | {CHAT: replace(whole, body=whole.body[:2500])}):
         app.ask("Hello")
-        kept = app.conductor.chat.turns[-1].reply.answer
+        kept = app.session.chat.turns[-1].reply.answer
         assert kept and not app.can("resume")
         assert app.reply.buttons is not None and not app.reply.buttons.resume.isEnabled()
         assert app.reply.buttons.resume.toolTip() == "This server can't continue a reply."
-        app.conductor.resume(app.conductor.chat.turns[-1])
-        app.until(lambda: not app.conductor.busy)
+        app.session.resume(app.session.chat.turns[-1])
+        app.until(lambda: not app.activity.busy)
         assert app.notices == ["This server can't continue a reply. Regenerate the reply instead."]
-        assert app.conductor.chat.turns[-1].reply.answer == kept
-    app.conductor.use()
+        assert app.session.chat.turns[-1].reply.answer == kept
+    app.activity.use()
     app.until(lambda: app.can("resume"))
     assert app.reply.buttons.resume.isEnabled() and not app.reply.buttons.resume.toolTip()

@@ -33,7 +33,7 @@ def test_a_question_appears_one_frame_before_its_reply(start: Start) -> None:
     built: list[int] = []  # after each frame
     app.window.transcript._deferred.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
     app.until(lambda: len(built) == 2)
-    app.conductor.stop()
+    app.activity.stop()
     assert built == [1, 2]
     assert column.entries[0].top < column.entries[1].top
 
@@ -61,8 +61,8 @@ def test_a_message_never_opens_as_a_separate_window(start: Start, stray_windows:
     app.ask("Hello")
     app.ask("Long " * 2000)
     (note := tmp_path / "note.md").write_text("A note.")
-    app.conductor.attachments.attach([note])
-    app.until(lambda: bool(app.conductor.attachments.files))
+    app.attachments.attach([note])
+    app.until(lambda: bool(app.attachments.files))
     app.ask("With a file")
     assert app.reply.buttons.isVisible()
     assert any(chips.isVisible() for chips in app.window.transcript.findChildren(AttachmentChips))
@@ -84,18 +84,18 @@ def test_an_edited_message_is_followed_like_a_new_one(start: Start, qtbot: QtBot
     bar.setValue(0)
     app.window.menus["regenerate"].trigger()
     assert transcript.following
-    app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum() > 0)
+    app.until(lambda: not app.activity.busy and bar.value() == bar.maximum() > 0)
     app.window.menus["new_chat"].trigger()
     app.ask("Three")
     app.window.menus["regenerate"].trigger()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     app.window.menus["previous_version"].trigger()
     app.until(lambda: bar.maximum() == 0)
     assert transcript.following, "all of the chat is visible"
     app.window.menus["edit"].trigger()
     field.setPlainText("Not sent")
     qtbot.keyClick(field, Qt.Key.Key_Escape)
-    assert app.conductor.editing is None and field.toPlainText() == ""
+    assert app.session.editing is None and field.toPlainText() == ""
 
 
 def test_tab_visits_the_buttons_of_messages_from_left_to_right(start: Start) -> None:
@@ -104,7 +104,7 @@ def test_tab_visits_the_buttons_of_messages_from_left_to_right(start: Start) -> 
     app.window.menus["edit"].trigger()
     app.ask("Second")
     app.window.menus["regenerate"].trigger()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     for foot in (app.questions[-1], app.reply.buttons):
         chain, widget = [], foot.nextInFocusChain()
         while widget is not foot:
@@ -119,44 +119,44 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus["stop"]
     app.ask("Old?")
-    old = app.conductor.chat.id
+    old = app.session.chat.id
     app.run("new_chat")
     app.send("New?")
     app.until(lambda: "Half" in app.answer)
-    new = app.conductor.chat.id
+    new = app.session.chat.id
     assert composer.button.accessibleName() == "Stop" and stop.isEnabled() and not bar.isVisible()
-    app.conductor.open_chat(old)
-    app.until(lambda: app.conductor.chat.id == old)
+    app.session.open_chat(old)
+    app.until(lambda: app.session.chat.id == old)
     assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
     assert bar.isVisible() and bar.label.text() == "A reply is being generated in “New?”."
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
-    app.conductor.stop()
+    app.activity.stop()
     app.type("Not now")
     composer.button.click()
     assert composer.text == "Not now" and "stop it there" in app.notices[-1]
-    app.conductor.library.rename(new, "Another name")
+    app.library.rename(new, "Another name")
     assert "“Another name”" in bar.label.text()
     bar.button.click()
-    assert app.conductor.chat.id == new and not bar.isVisible()
-    assert composer.button.accessibleName() == "Stop" and app.conductor.busy
+    assert app.session.chat.id == new and not bar.isVisible()
+    assert composer.button.accessibleName() == "Stop" and app.activity.busy
     gate.set()
-    app.until(lambda: not app.conductor.busy)
-    assert app.answer == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
+    app.until(lambda: not app.activity.busy)
+    assert app.answer == "Half whole." and app.session.chat.turns[-1].reply.reason == "eos"
 
 
 def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
-    old = app.conductor.chat.id
+    old = app.session.chat.id
     app.run("new_chat")
     app.send("New?")
     app.until(lambda: "Half" in app.answer)
-    new = app.conductor.chat.id
-    app.conductor.open_chat(old)
-    app.until(lambda: app.conductor.chat.id == old)
-    app.conductor.library.delete([new])
-    app.until(lambda: not app.conductor.busy)
-    assert not app.window.foot.elsewhere.isVisible() and app.conductor.chat.id == old
+    new = app.session.chat.id
+    app.session.open_chat(old)
+    app.until(lambda: app.session.chat.id == old)
+    app.library.delete([new])
+    app.until(lambda: not app.activity.busy)
+    assert not app.window.foot.elsewhere.isVisible() and app.session.chat.id == old
 
 
 def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
@@ -166,7 +166,7 @@ def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     assert len(pasted.text()) > 1_000_000
     app.window.composer.field.insertFromMimeData(pasted)
     app.window.composer.button.click()
-    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert app.window.composer.text == "" and app.reply.complete
     assert app.engine.requests[0].messages[0].content == pasted.text().strip()
     prompt = app.window.transcript.column.entries[0].view
@@ -190,8 +190,8 @@ def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Ev
 def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start: Start) -> None:
     app, gate = loading(start, ScriptedEngine())
     gate.set()
-    app.until(lambda: bool(app.conductor.chat.turns) and not app.conductor.busy)
-    assert app.conductor.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
+    app.until(lambda: bool(app.session.chat.turns) and not app.activity.busy)
+    assert app.session.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
     assert not app.window.foot.waiting.isVisible() and app.notices == []
 
 
@@ -202,9 +202,9 @@ def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str)
     if how == "cancel":
         app.window.foot.waiting.button.click()
     elif how == "leave":
-        app.conductor.new_chat()
+        app.session.new_chat()
     gate.set()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert not app.window.foot.waiting.isVisible()
     assert app.window.composer.text == "Too soon" and not engine.requests
     QTest.keyClicks(app.window.composer.field, "!")
@@ -216,13 +216,13 @@ def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_lo
     app = start()
     app.ask("Earlier")
     gate = app.engine.load_gate = threading.Event()
-    app.conductor.use()
-    app.until(lambda: app.conductor.loader.pair is None)
+    app.activity.use()
+    app.until(lambda: app.loader.pair is None)
     app.send("Too soon")
     assert app.window.foot.waiting.isVisible()
-    app.conductor.edit(app.conductor.chat.turns[0])
+    app.session.edit(app.session.chat.turns[0])
     gate.set()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert not app.window.foot.waiting.isVisible() and len(app.engine.requests) == 1
     assert app.window.composer.text == "Earlier" and app.window.composer.draft == "Too soon"
 

@@ -45,11 +45,11 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Closing(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.services.conductor.loader.loaded.connect(lambda: self.services.conductor.send("Go"))
-        self.services.conductor.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
+        self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
+        self.services.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
         self.ended.connect(lambda: print("notices:", self.window.foot.notices.texts() or seen))
     def start(self):
-        self.services.conductor.notified.connect(lambda notice: seen.append(notice.text))
+        self.services.notices.posted.connect(lambda notice: seen.append(notice.text))
         super().start()
 
 seen = []
@@ -222,16 +222,16 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
 def test_an_export_opened_from_macos_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
     app = start()
     app.ask("A question to keep")
-    app.until(lambda: len(app.conductor.library.entries) == 1)
+    app.until(lambda: len(app.library.entries) == 1)
     file = tmp_path / "chats.json"
-    app.conductor.library.export_chats(list(app.conductor.library.entries), file)
+    app.library.export_chats(list(app.library.entries), file)
     app.until(file.exists)
-    app.conductor.library.delete(list(app.conductor.library.entries))
+    app.library.delete(list(app.library.entries))
     opening = FileOpening(app.window.quit, app.window)
-    opening.opened.connect(app.conductor.library.import_file)
+    opening.opened.connect(app.library.import_file)
     qapp.installEventFilter(opening)
     try:
         QApplication.sendEvent(qapp, QFileOpenEvent(str(file)))
-        app.until(lambda: len(app.conductor.library.entries) == 1)
+        app.until(lambda: len(app.library.entries) == 1)
     finally:
         qapp.removeEventFilter(opening)

@@ -22,11 +22,11 @@ Begin = Callable[..., Session]
 
 
 def ended(app: Session) -> bool:
-    return not app.conductor.busy
+    return not app.activity.busy
 
 
 def states(app: Session) -> list[str]:
-    return [record.state for record in app.conductor.chat.turns[-1].reply.calls]
+    return [record.state for record in app.session.chat.turns[-1].reply.calls]
 
 
 def test_a_call_is_made_once_the_user_allows_it_and_its_result_is_sent(begin: Begin) -> None:
@@ -35,7 +35,7 @@ def test_a_call_is_made_once_the_user_allows_it_and_its_result_is_sent(begin: Be
     assert not tools.called and states(app) == ["waiting"]
     decide(app, "once")
     app.idle()
-    reply = app.conductor.chat.turns[-1].reply
+    reply = app.session.chat.turns[-1].reply
     assert tools.called == [("calculator", PRODUCT.arguments)]
     assert (reply.text, reply.reason) == ("Let me see.\n\nIt is 1888264.", "eos")
     assert (reply.calls[0].state, reply.calls[0].result, reply.calls[0].tool) == ("done", "1888264", "calculator")
@@ -78,7 +78,7 @@ def test_allow_in_this_chat_and_always_allow_ask_no_second_time(begin: Begin) ->
         decide(app, decision)
         app.idle()
         assert len(tools.called) == 2 and states(app) == ["done", "done"]
-        assert bool(app.conductor.tools.approvals.always()) == (decision == "always")
+        assert bool(app.tools.approvals.always()) == (decision == "always")
 
 
 def test_a_tool_that_changed_is_asked_about_again(begin: Begin) -> None:
@@ -94,12 +94,12 @@ def test_a_tool_that_changed_is_asked_about_again(begin: Begin) -> None:
 def test_stopping_at_the_question_records_what_was_stopped(begin: Begin) -> None:
     app, tools = with_tools(begin, [calling(PRODUCT)])
     ask_for_call(app)
-    app.conductor.stop()
+    app.activity.stop()
     assert ended(app) and states(app) == ["stopped"] and not tools.called
-    reply = app.conductor.chat.turns[-1].reply
+    reply = app.session.chat.turns[-1].reply
     assert (reply.reason, reply.can_continue, reply.calls[0].result) == ("cancelled", True, STOPPED)
-    app.conductor.reply_run.decide("call_1", "always")  # a late click
-    assert not app.conductor.tools.approvals.always() and not tools.called
+    app.reply_run.decide("call_1", "always")  # a late click
+    assert not app.tools.approvals.always() and not tools.called
 
 
 def test_stopping_in_mid_call_cancels_the_call_and_drops_its_late_result(begin: Begin) -> None:
@@ -108,7 +108,7 @@ def test_stopping_in_mid_call_cancels_the_call_and_drops_its_late_result(begin: 
     decide(app, "once")
     app.until(lambda: "calculator" in tools.open)
     assert states(app) == ["running"]
-    app.conductor.stop()
+    app.activity.stop()
     assert ended(app) and tools.canceled == ["calculator"] and states(app) == ["stopped"]
     tools.open["calculator"][0](ToolResult("late"))
     assert states(app) == ["stopped"] and len(app.engine.requests) == 1
@@ -119,9 +119,9 @@ def test_continue_sends_the_finished_calls(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.idle()
-    turn = app.conductor.chat.turns[-1]
+    turn = app.session.chat.turns[-1]
     assert turn.reply.error == "No memory." and turn.reply.can_continue and states(app) == ["done"]
-    app.conductor.resume(turn)
+    app.session.resume(turn)
     app.idle()
     assert (turn.reply.error, turn.reply.text) == ("", "Let me see.\n\nIt is 1888264.")
     assert app.engine.requests[2].messages == app.engine.requests[1].messages
@@ -133,17 +133,17 @@ def test_text_after_a_call_is_continued(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.idle()
-    app.conductor.resume(app.conductor.chat.turns[-1])
+    app.session.resume(app.session.chat.turns[-1])
     app.idle()
     assert app.engine.requests[2].continue_from == "It is" and app.engine.requests[2].messages[-1].role == "tool"
-    assert app.conductor.chat.turns[-1].reply.steps[1].answer == "It is 1888264."
+    assert app.session.chat.turns[-1].reply.steps[1].answer == "It is 1888264."
 
 
 @pytest.mark.parametrize("reason", ["length", "stop_string"])
 def test_calls_of_a_step_that_was_cut_off_are_not_made(begin: Begin, reason: str) -> None:
     app, tools = with_tools(begin, [calling(PRODUCT, reason=reason)])
     app.ask("What is 4817 × 392?")
-    assert states(app) == ["stopped"] and not tools.called and app.conductor.chat.turns[-1].reply.reason == reason
+    assert states(app) == ["stopped"] and not tools.called and app.session.chat.turns[-1].reply.reason == reason
 
 
 def test_stopping_during_generation_after_a_call_makes_no_call(begin: Begin) -> None:
@@ -151,22 +151,22 @@ def test_stopping_during_generation_after_a_call_makes_no_call(begin: Begin) -> 
     app, tools = with_tools(begin, [[PRODUCT, commit("Let me see."), gate, done()]])
     app.send("What is 4817 × 392?")
     app.until(lambda: app.answer == "Let me see.")
-    app.conductor.stop()
+    app.activity.stop()
     app.idle()
-    assert states(app) == ["stopped"] and not tools.called and not app.conductor.reply_run.waiting
+    assert states(app) == ["stopped"] and not tools.called and not app.reply_run.waiting
 
 
 def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
     app, tools = with_tools(begin, [[commit("Let me see."), PRODUCT, refuse("No memory.")]])
     app.ask("What is 4817 × 392?")
     assert states(app) == ["stopped"] and not tools.called
-    assert app.conductor.chat.turns[-1].reply.error == "No memory." and app.conductor.chat.turns[-1].reply.can_continue
+    assert app.session.chat.turns[-1].reply.error == "No memory." and app.session.chat.turns[-1].reply.can_continue
 
 
 def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
     app, _ = with_tools(begin, [calling(PRODUCT), answer("It is 1888264.")], calculator="1888264")
     finished: list[int] = []
-    app.conductor.reply_run.finished.connect(lambda stats: finished.append(stats.tokens))
+    app.reply_run.finished.connect(lambda stats: finished.append(stats.tokens))
     ask_for_call(app)
     decide(app, "once")
     app.idle()
@@ -175,16 +175,15 @@ def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
 
 def test_the_built_in_calculator_is_called_once_it_is_allowed(begin: Begin) -> None:
     app = begin(ScriptedEngine([calling(PRODUCT), answer("It is 1888264.")], replace(PAIR, can_call_tools=True)))
-    conductor = app.conductor
-    (config,) = [config for config in conductor.tools.configs if config.builtin == "calculator"]
-    conductor.tools.set_enabled(config.name, True)
-    conductor.set_settings(replace(conductor.chat.settings, tool_servers=(config.name,)))
-    conductor.tools.warm(conductor.chat.settings)
-    app.until(lambda: "calculator" in conductor.offered_tools)
+    (config,) = [config for config in app.tools.configs if config.builtin == "calculator"]
+    app.tools.set_enabled(config.name, True)
+    app.session.set_settings(replace(app.session.chat.settings, tool_servers=(config.name,)))
+    app.tools.warm(app.session.chat.settings)
+    app.until(lambda: "calculator" in app.session.offered_tools)
     ask_for_call(app)
     decide(app, "once")
     app.idle()
-    (call,) = conductor.chat.turns[-1].reply.calls
+    (call,) = app.session.chat.turns[-1].reply.calls
     assert (call.state, call.result, call.server) == ("done", "1888264", config.name)
 
 
@@ -193,7 +192,7 @@ def test_canceling_a_call_goes_on_with_the_others(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.until(lambda: "calculator" in tools.open)
-    app.conductor.reply_run.cancel_call("call_1")
+    app.reply_run.cancel_call("call_1")
     assert tools.canceled == ["calculator"]
     error = EngineText("tool_canceled", "The call was canceled.")
     tools.open["calculator"][0](ToolResult("The call was canceled.", error, failed=True))
@@ -229,10 +228,10 @@ def test_a_regenerated_reply_starts_without_the_old_calls(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.idle()
-    app.conductor.regenerate(app.conductor.chat.turns[-1])
+    app.session.regenerate(app.session.chat.turns[-1])
     app.idle()
     assert states(app) == [] and len(app.engine.requests[2].messages) == 1
-    app.conductor.switch(app.conductor.chat.turns[-1].answered, -1)
+    app.session.switch(app.session.chat.turns[-1].answered, -1)
     assert states(app) == ["done"] and len(tools.called) == 1
 
 
@@ -242,7 +241,7 @@ def test_compare_repeats_the_last_step_without_calling(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.idle()
-    app.conductor.compare()
+    app.services.comparer.compare()
     app.until(lambda: ended(app) and len(app.engine.requests) == 4)
     assert app.engine.requests[2].messages == app.engine.requests[1].messages
     assert app.engine.requests[2].tools == app.engine.requests[1].tools and len(tools.called) == 1
@@ -251,7 +250,7 @@ def test_compare_repeats_the_last_step_without_calling(begin: Begin) -> None:
 def test_rolling_steps_leave_out_as_much_as_the_first(begin: Begin) -> None:
     first = [PrefillProgress(5, 5, 0, left_out=4), *calling(PRODUCT)]
     app, _ = with_tools(begin, [first, answer("It is 1888264.")], calculator="1888264")
-    app.conductor.set_rolling(True)
+    app.session.change(rolling=True)
     ask_for_call(app)
     decide(app, "once")
     app.idle()
@@ -260,7 +259,7 @@ def test_rolling_steps_leave_out_as_much_as_the_first(begin: Begin) -> None:
 
 def test_a_pair_without_tools_gets_none(begin: Begin) -> None:
     app, _ = with_tools(begin, [answer("Fine.")])
-    app.conductor.loader.pair = replace(app.conductor.loader.pair, can_call_tools=False)
+    app.loader.pair = replace(app.loader.pair, can_call_tools=False)
     app.ask("Hello")
     assert app.engine.requests[0].tools == ()
 
@@ -275,7 +274,7 @@ def test_a_reply_ends_after_the_number_of_steps_in_the_settings(begin: Begin) ->
     assert [request.tool_choice for request in app.engine.requests] == [*["auto"] * 4, "none"]
     assert len(tools.called) == 4 and states(app)[-1] == "stopped"
     app.services.preferences.reset()
-    assert app.conductor.reply_run.most_steps == 25
+    assert app.reply_run.most_steps == 25
 
 
 def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:
@@ -283,8 +282,8 @@ def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:
     gate = Event()
     app = begin(ScriptedEngine([[gate]], replace(PAIR, can_call_tools=True)))
     app.send("Hello")
-    app.conductor.new_chat()
-    app.conductor.send("What is 4817 × 392?", example="calculator")
+    app.session.new_chat()
+    app.session.send("What is 4817 × 392?", example="calculator")
     assert app.notices[-1].startswith("A reply is being generated in “Hello”.")
-    assert app.conductor.chat.settings.tool_servers == () and app.conductor.chat.empty
+    assert app.session.chat.settings.tool_servers == () and app.session.chat.empty
     gate.set()

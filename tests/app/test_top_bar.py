@@ -25,7 +25,7 @@ def test_controls_that_do_not_fit_move_into_a_menu(start: Start) -> None:
     assert menu is not None
     actions = {action.text(): action for action in menu.actions()}
     assert "Compare" in actions and actions["Thinking"].isCheckable()
-    before = app.conductor.thinking
+    before = app.session.thinking
     actions["Thinking"].trigger()
-    assert app.conductor.thinking != before
+    assert app.session.thinking != before
     menu.close()

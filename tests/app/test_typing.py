@@ -16,10 +16,10 @@ Start = Callable[..., Running]
 @pytest.mark.parametrize("where", ["list", "transcript", "continue", "new", "nothing"])
 def test_typing_outside_a_text_field_goes_to_the_composer(start: Start, qtbot: QtBot, where: str) -> None:
     app = start(ScriptedEngine([[commit("Half", 2), done(reason="length", tokens=2)]]))
-    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=2))
+    app.session.set_settings(replace(app.session.chat.settings, max_tokens=2))
     app.ask("Alpha")
-    window, chat = app.window, app.conductor.chat
-    app.conductor.new_chat()
+    window, chat = app.window, app.session.chat
+    app.session.new_chat()
     app.ask("Beta")
     if where == "list":
         window.sidebar.list.setFocus()
@@ -32,17 +32,17 @@ def test_typing_outside_a_text_field_goes_to_the_composer(start: Start, qtbot: Q
         window.menus["new_chat"].trigger()
         assert window.focusWidget() is window.composer.field
     else:
-        app.conductor.open_chat(chat.id)
-        app.until(lambda: app.conductor.chat is chat)
+        app.session.open_chat(chat.id)
+        app.until(lambda: app.session.chat is chat)
         app.reply.buttons.resume.setFocus()
         app.reply.buttons.resume.click()
-        app.until(lambda: not app.conductor.busy)
-    before = app.conductor.chat
+        app.until(lambda: not app.activity.busy)
+    before = app.session.chat
     qtbot.keyClick(window.focusWidget() or window, "a")
     qtbot.keyClicks(window.focusWidget(), "lpha")
     assert window.composer.text == "alpha" and window.composer.field is window.focusWidget()
     qtbot.wait(200)  # longer than the list waits before it opens a chat
-    assert app.conductor.chat is before
+    assert app.session.chat is before
 
 
 def test_keys_that_type_nothing_stay_where_they_are(start: Start, qtbot: QtBot) -> None:

@@ -22,7 +22,7 @@ def test_a_damaged_database_is_reported_and_the_app_works(begin: Begin, tmp_path
     app = begin(data=tmp_path / "data")
     app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
     app.ask("Hi")
-    assert app.answer == "Fine." and [entry.title for entry in app.conductor.library.entries.values()] == ["Hi"]
+    assert app.answer == "Fine." and [entry.title for entry in app.library.entries.values()] == ["Hi"]
 
 
 def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_pa
     app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
-    app.conductor.open_chat(one)
-    app.until(lambda: app.conductor.chat.id == one)
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
     assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
 
 
@@ -57,7 +57,7 @@ def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start,
     app.until(lambda: any("being saved again" in notice for notice in app.notices))
     assert not any("Can't save" in notice for notice in app.notices)
     found: list[int] = []
-    app.services.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
+    app.services.store.read(lambda store: len(store.load(app.session.chat.id).turns), found.append)
     app.until(lambda: found == [3])
 
 
@@ -78,17 +78,17 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     second = chat_with(app, "word " * 20_000)
     app.until(lambda: bar.isVisible() and "can't be saved: the disk is full" in bar.label.text())
     third = chat_with(app, "Too late")
-    app.until(lambda: app.conductor.library.unsaved == {second, third})
+    app.until(lambda: app.library.unsaved == {second, third})
     assert bar.isVisible()
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
     assert not bar.isVisible()
 
-    app.conductor.open_chat(third)
+    app.session.open_chat(third)
     app.until(lambda: texts(app) == [("Too late", "Fine.")])
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
-    app.conductor.library.export_chats([third], tmp_path / "rescued.md")  # to another disk, say
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
+    app.library.export_chats([third], tmp_path / "rescued.md")  # to another disk, say
     app.until(lambda: any("Exported" in notice for notice in app.notices))
     assert "Too late" in (tmp_path / "rescued.md").read_text()
 
@@ -105,9 +105,9 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     assert len(asked) == 1 and not quitting.isAccepted() and app.window.isVisible()
 
     limit_pages(1_000_000)
-    app.until(lambda: not app.conductor.library.unsaved)
-    app.conductor.open_chat(third)
-    app.until(lambda: app.conductor.chat.id == third)
+    app.until(lambda: not app.library.unsaved)
+    app.session.open_chat(third)
+    app.until(lambda: app.session.chat.id == third)
     assert not bar.isVisible()
     assert app.window.close() and len(asked) == 1
 
@@ -119,18 +119,18 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.05)
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
-    library, limits = app.conductor.library, []
+    library, limits = app.library, []
     folder = library.add_folder("Work")
     saved = chat_with(app, "word " * 20_000)
     library.move(saved, folder.id)
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.run("duplicate")
-    app.until(lambda: app.conductor.chat.id != saved)
-    copy = app.conductor.chat.id
+    app.until(lambda: app.session.chat.id != saved)
+    copy = app.session.chat.id
     app.until(app.window.foot.unsaved.isVisible)
     assert library.entries[copy].title.endswith(" copy") and library.unsaved == {copy}
     app.run("duplicate")  # of a chat that is only in memory
-    app.until(lambda: len(library.unsaved) == 2 and app.conductor.chat.id != copy)
+    app.until(lambda: len(library.unsaved) == 2 and app.session.chat.id != copy)
     assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.until(lambda: not library.unsaved)

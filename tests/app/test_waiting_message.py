@@ -31,13 +31,13 @@ def test_a_message_waits_behind_an_approval_card(start: Start, qtbot: QtBot, num
     press_return(app, qtbot, "And twice that?")
     assert bar.isVisible() and bar.label.text() == f"{WAITS} A tool call needs your approval."
     assert app.notices == [] and app.window.composer.text == "And twice that?"
-    assert app.conductor.reply_run.waiting, "Return allows nothing"
+    assert app.reply_run.waiting, "Return allows nothing"
     assert "Counting" not in app.window.foot.context.label.text(), "it is counted when the reply has ended"
     choose(app, card, number)
-    app.until(lambda: len(last_prompts(app)) == 2 and not app.conductor.busy)
+    app.until(lambda: len(last_prompts(app)) == 2 and not app.activity.busy)
     assert last_prompts(app)[-1] == "And twice that?"
     assert app.window.composer.text == "" and not bar.isVisible()
-    assert app.conductor.chat.turns[-1].reply.answer == "Twice is more."
+    assert app.session.chat.turns[-1].reply.answer == "Twice is more."
 
 
 def test_a_waiting_message_is_sent_when_the_reply_ends(start: Start, qtbot: QtBot) -> None:
@@ -47,7 +47,7 @@ def test_a_waiting_message_is_sent_when_the_reply_ends(start: Start, qtbot: QtBo
     press_return(app, qtbot, "Two")
     assert app.window.foot.waiting.label.text() == WAITS and app.notices == []
     gate.set()
-    app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
+    app.until(lambda: len(app.engine.requests) == 2 and not app.activity.busy)
     assert last_prompts(app) == ["One", "Two"] and app.window.composer.text == ""
 
 
@@ -65,7 +65,7 @@ def test_a_waiting_message_can_be_edited_and_is_sent_as_edited(start: Start, qtb
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert app.window.foot.waiting.isVisible()
     gate.set()
-    app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
+    app.until(lambda: len(app.engine.requests) == 2 and not app.activity.busy)
     assert len(edited) == len("Two and three") and last_prompts(app) == ["One", edited.strip()]
 
 
@@ -74,7 +74,7 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(start: Start, 
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("a"), gate, *([refuse("It broke.")] if way == "error" else []), done()]]))
     app.send("One")
-    chat = app.conductor.chat
+    chat = app.session.chat
     press_return(app, qtbot, "Two")
     if way == "Cancel":
         app.window.foot.waiting.button.click()
@@ -87,9 +87,9 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(start: Start, 
     elif way == "edit":
         app.type("Two or three")
     gate.set()
-    app.until(lambda: not app.conductor.busy)
-    app.conductor.open_chat(chat.id)
-    app.until(lambda: app.conductor.chat is chat)
+    app.until(lambda: not app.activity.busy)
+    app.session.open_chat(chat.id)
+    app.until(lambda: app.session.chat is chat)
     qtbot.wait(50)
     assert not app.window.foot.waiting.isVisible() and len(app.engine.requests) == 1
     assert app.window.composer.text == ("Two or three" if way == "edit" else "Two")

@@ -60,7 +60,7 @@ def test_models_load_at_launch_with_visible_progress(start: Start) -> None:
 def test_clicking_a_sample_prompt_sends_it(start: Start) -> None:
     app = start()
     app.window.transcript.welcome.cards[2].click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.engine.requests[0].messages[-1].content.startswith("Write a Python function")
     assert not app.window.transcript.welcome.isVisible()
 
@@ -76,7 +76,7 @@ def test_a_reply_streams_in_and_ends_with_its_statistics(start: Start) -> None:
     assert app.window.composer.text == ""
     app.until(lambda: app.reply.stats.chip.text() == "DFlash · 6.0 tokens/round · 33% accepted")  # its news may come a beat later
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.answer == "Half a reply."
     assert app.reply.stats.facts.text() == "512 tok/s · first token after 38 ms · 13 tokens"
     assert "Seed: 7" in app.reply.stats.chip.toolTip()
@@ -90,7 +90,7 @@ def test_enter_sends_and_shift_enter_starts_a_new_line(start: Start, qtbot: QtBo
     qtbot.keyClicks(field, "two")
     assert field.toPlainText() == "one\ntwo"
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.engine.requests[0].messages[-1].content == "one\ntwo"
 
 
@@ -148,7 +148,7 @@ def test_stop_ends_a_reply_and_keeps_its_text(start: Start, qtbot: QtBot, how: s
         app.window.composer.button.click()
     else:
         app.run("stop")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.answer == "Once upon"
     assert app.reply.stats.facts.text().endswith("stopped")
     app.ask("Another")
@@ -169,9 +169,9 @@ def test_quitting_during_a_reply_is_recorded_as_an_interruption(start: Start) ->
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("A story")
     app.until(lambda: "Half" in app.answer)
-    (turn,) = app.conductor.chat.turns
+    (turn,) = app.session.chat.turns
     app.run("quit")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert (turn.reply.answer, turn.reply.reason) == ("Half", "interrupted")
 
 
@@ -183,10 +183,10 @@ def test_on_a_mac_a_reply_goes_on_while_the_window_is_closed(start: Start, qtbot
     app.send("A story")
     app.until(lambda: "Half" in app.answer)
     window.menus["close_window"].trigger()
-    assert not window.isVisible() and app.conductor.busy
+    assert not window.isVisible() and app.activity.busy
     gate.set()
-    app.until(lambda: not app.conductor.busy)
-    assert app.conductor.chat.turns[0].reply.reason == "eos"
+    app.until(lambda: not app.activity.busy)
+    assert app.session.chat.turns[0].reply.reason == "eos"
     QApplication.instance().applicationStateChanged.emit(Qt.ApplicationState.ApplicationActive)
     assert window.isVisible() and app.answer == "Half whole"
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
@@ -211,12 +211,12 @@ def test_a_reply_continues_after_new_chat(begin: Begin) -> None:
     app = begin(ScriptedEngine([[commit("Once"), gate, commit(" upon a time")]]))
     app.send("A story")
     app.until(lambda: "Once" in app.answer)
-    story = app.conductor.chat
+    story = app.session.chat
     app.run("new_chat")
-    assert app.conductor.chat.empty and not app.send("Fresh")
+    assert app.session.chat.empty and not app.send("Fresh")
     assert "is being generated in “A story”" in app.notices[-1]
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert story.turns[-1].reply.answer == "Once upon a time"
     app.ask("Fresh")
     assert [message.content for message in app.engine.requests[-1].messages] == ["Fresh"]
@@ -235,10 +235,10 @@ def test_a_failed_load_is_reported_and_the_demo_can_be_used(start: Start) -> Non
     assert app.window.composer.text == "Hello?"
     engine.load_error = None
     press(app, "Use Demo")
-    app.until(lambda: app.conductor.loader.pair is not None)
+    app.until(lambda: app.loader.pair is not None)
     assert app.notices == []
     app.window.composer.button.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.answer == "Fine."
 
 
@@ -263,7 +263,7 @@ def test_a_failed_reply_can_be_regenerated(start: Start) -> None:
     assert "Half" in app.answer
     assert app.reply.error.label.text() == "The memory ran out."
     press(app, "Try Again")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert len(reply_views(app.window.transcript)) == 1
     assert app.answer == "Fine."
 
@@ -296,7 +296,7 @@ def test_the_dflash_switch_applies_to_the_next_reply(start: Start) -> None:
     assert app.window.top_bar.pending.text() == "Next reply: Plain"
     assert app.window.top_bar.pending.isVisible()
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.window.top_bar.pending.text() == ""
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
@@ -309,9 +309,9 @@ def test_switch_and_menu_stay_in_sync(start: Start) -> None:
     bar, menus = app.window.top_bar, app.window.menus
     for _ in range(3):
         menus["dflash"].trigger()
-        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.conductor.next_mode == "dflash")
+        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.session.next_mode == "dflash")
         bar.dflash.click()
-        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.conductor.next_mode == "dflash")
+        assert bar.dflash.isChecked() == menus["dflash"].isChecked() == (app.session.next_mode == "dflash")
 
 
 def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> None:
@@ -328,7 +328,7 @@ def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> N
 def test_thinking_is_available_only_if_the_model_supports_it(begin: Begin) -> None:
     app = begin()
     assert not app.can("thinking")
-    app.conductor.set_thinking(True)
+    app.session.change(thinking=True)
     app.ask("Hi")
     assert not app.engine.requests[0].thinking
     other = begin(ScriptedEngine(pair=replace(PAIR, can_think=True)))
@@ -367,7 +367,7 @@ def test_the_view_follows_the_end_only_while_it_is_visible(start: Start) -> None
     app.window.transcript.jump_button.click()
     assert not app.window.transcript.jump_button.isVisible()
     second.set()
-    app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
+    app.until(lambda: not app.activity.busy and bar.value() == bar.maximum())
 
 
 def test_a_long_chat_scrolls_by_keyboard(start: Start, qtbot: QtBot) -> None:

@@ -44,7 +44,7 @@ def begin_with_demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path):  # type: 
         slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path))
         started.append(slipstream)
         slipstream.start()
-        qtbot.waitUntil(lambda: slipstream.services.conductor.loader.progress is None, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: slipstream.services.loader.progress is None, timeout=PATIENCE_MS)
         return slipstream
 
     yield start
@@ -81,7 +81,7 @@ def test_a_drafter_that_does_not_fit_is_reported(begin: Begin, pair: tuple[Path,
     slipstream = begin()
     (notice,) = slipstream.window.foot.notices.texts()
     assert "drafter" in notice and "Something went wrong" not in notice
-    assert slipstream.services.conductor.loader.pair is None
+    assert slipstream.services.loader.pair is None
 
 
 def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
@@ -89,24 +89,23 @@ def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Pa
     whole = weights.read_bytes()
     weights.write_bytes(whole[:1000])
     slipstream = begin()
-    assert slipstream.services.conductor.loader.pair is None
+    assert slipstream.services.loader.pair is None
     weights.write_bytes(whole)
-    slipstream.services.conductor.use(LoadPair(*pair))
-    qtbot.waitUntil(lambda: slipstream.services.conductor.loader.pair is not None, timeout=PATIENCE_MS)
+    slipstream.services.activity.use(LoadPair(*pair))
+    qtbot.waitUntil(lambda: slipstream.services.loader.pair is not None, timeout=PATIENCE_MS)
 
 
 def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
-    conductor = slipstream.services.conductor
-    assert conductor.loader.pair is not None, slipstream.window.foot.notices.texts()
-    conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
-    conductor.send("word " * conductor.loader.pair.context_limit)
-    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    assert slipstream.services.loader.pair is not None, slipstream.window.foot.notices.texts()
+    slipstream.services.session.set_settings(replace(slipstream.services.session.chat.settings, max_tokens=SHORT))
+    slipstream.services.session.send("word " * slipstream.services.loader.pair.context_limit)
+    qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
     error = reply_views(slipstream.window.transcript)[-1].error
     assert error is not None and "the context holds" in error.label.text()
-    conductor.send("Hi")
-    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
-    reply = conductor.chat.turns[-1].reply
+    slipstream.services.session.send("Hi")
+    qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
+    reply = slipstream.services.session.chat.turns[-1].reply
     assert reply.stats is not None and reply.stats.tokens > 0, reply.error
     assert reply.stats.mode == "dflash"  # whether it pays is for the clock to say
 
@@ -114,8 +113,8 @@ def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot
 def test_a_model_without_a_chat_template_offers_another_one(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
     (pair[0] / "chat_template.jinja").unlink()
     window = begin().window
-    window.conductor.send("Hi")
-    qtbot.waitUntil(lambda: not window.conductor.busy, timeout=PATIENCE_MS)
+    window.services.session.send("Hi")
+    qtbot.waitUntil(lambda: not window.services.activity.busy, timeout=PATIENCE_MS)
     error = reply_views(window.transcript)[-1].error
     assert error is not None and error.label.text().startswith("This model has no chat template")
     (choose,) = [made for made in error.findChildren(QPushButton) if made.text() == "Choose a Model…"]
@@ -125,14 +124,13 @@ def test_a_model_without_a_chat_template_offers_another_one(begin: Begin, pair: 
 
 def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
-    conductor = slipstream.services.conductor
-    conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
-    conductor.send("Hi")
-    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
-    conductor.compare()
+    slipstream.services.session.set_settings(replace(slipstream.services.session.chat.settings, max_tokens=SHORT))
+    slipstream.services.session.send("Hi")
+    qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
+    slipstream.services.comparer.compare()
     dialog = slipstream.window.dialogs.find(CompareDialog)
     assert dialog is not None
-    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
     assert dialog.record is not None and dialog.record.verdict == "identical"
     assert "identical" in dialog.verdict.text()
     dialog.close()
@@ -140,15 +138,15 @@ def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot:
 
 @pytest.mark.long
 def test_memory_stays_flat_over_two_hundred_short_replies(begin_with_demo: Begin, qtbot: QtBot) -> None:
-    conductor = begin_with_demo().conductor
+    services = begin_with_demo().services
 
     def megabytes_after(replies: range) -> float:
         for number in replies:
             if number % 5 == 0:
-                conductor.new_chat()
-                conductor.set_settings(replace(conductor.chat.settings, max_tokens=SHORT))
-            assert conductor.send(f"How many positive whole-number divisors does {number + 2} have?")
-            qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+                services.session.new_chat()
+                services.session.set_settings(replace(services.session.chat.settings, max_tokens=SHORT))
+            assert services.session.send(f"How many positive whole-number divisors does {number + 2} have?")
+            qtbot.waitUntil(lambda: not services.activity.busy, timeout=PATIENCE_MS)
         size = subprocess.run(["ps", "-o", "rss=", "-p", str(os.getpid())], capture_output=True, check=True).stdout
         return int(size) / 1000
 
@@ -180,11 +178,11 @@ def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_tim
         next(lines)
         window.composer.field.setPlainText(question)
         window.composer.button.click()
-        qtbot.waitUntil(lambda: not slipstream.services.conductor.busy, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
         assert window.services.server.programs == 1, "the program's reply is still being generated"
     with httpx2.Client(base_url=window.services.server.url, trust_env=False, timeout=PATIENCE_MS / 1000) as client:
         answered = client.post("/v1/chat/completions", json=body, headers={"authorization": "Bearer a-secret-key"}).json()
-    reply = slipstream.services.conductor.chat.turns[-1].reply
+    reply = slipstream.services.session.chat.turns[-1].reply
     assert answered["choices"][0]["message"]["content"] == reply.answer != ""
     assert answered["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, "the chat has read the same prompt"
     window.services.server.close(PATIENCE_MS / 1000)
@@ -192,14 +190,14 @@ def test_a_program_and_the_chat_get_the_same_reply_from_one_pair_at_the_same_tim
 
 def test_the_demo_pair_uses_the_calculator_once_it_is_allowed(begin_with_demo: Begin, qtbot: QtBot) -> None:
     slipstream = begin_with_demo()
-    conductor, transcript = slipstream.services.conductor, slipstream.window.transcript
+    transcript = slipstream.window.transcript
     transcript.welcome.calculation.click()
-    qtbot.waitUntil(lambda: conductor.reply_run.waiting, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: slipstream.services.reply_run.waiting, timeout=PATIENCE_MS)
     (card,) = reply_views(transcript)[-1].steps[0].cards
     qtbot.waitUntil(card.choices[0].isEnabled, timeout=PATIENCE_MS)
     card.choices[0].click()
-    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
-    reply = conductor.chat.turns[-1].reply
+    qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)
+    reply = slipstream.services.session.chat.turns[-1].reply
     assert [(record.state, record.result) for record in reply.calls] == [("done", "1888264")]
     assert reply.answer == "4817 × 392 = **1888264**."
     first, second = reply.step_stats

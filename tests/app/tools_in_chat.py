@@ -52,21 +52,21 @@ def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: 
     """Start the app with two tools and their results."""
     app = start(ScriptedEngine(replies, replace(PAIR, can_call_tools=True)))
     tools = ScriptedTools({name: ToolResult(text) for name, text in results.items()})
-    app.conductor.tools.offered = lambda settings: tools.offered  # type: ignore[method-assign]
-    app.conductor.tools.call = tools.call  # type: ignore[method-assign]
+    app.tools.offered = lambda settings: tools.offered  # type: ignore[method-assign]
+    app.tools.call = tools.call  # type: ignore[method-assign]
     return app, tools
 
 
 def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
     """Send, and wait until a call waits for the user."""
     app.send(text)
-    app.until(lambda: app.conductor.reply_run.waiting)
+    app.until(lambda: app.reply_run.waiting)
 
 
 def decide(app: Session, decision: Decision, call_id: str = "") -> None:
     """Decide on a call, or on the first one that waits."""
-    waiting = [record.call.id for record in app.conductor.chat.turns[-1].reply.calls if record.state == "waiting"]
-    app.conductor.reply_run.decide(call_id or waiting[0], decision)
+    waiting = [record.call.id for record in app.session.chat.turns[-1].reply.calls if record.state == "waiting"]
+    app.reply_run.decide(call_id or waiting[0], decision)
 
 
 def cards(app: Running) -> list[CallCard]:

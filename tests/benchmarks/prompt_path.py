@@ -77,7 +77,7 @@ def record_path(kernel: str) -> list[str]:
     EngineHost.submit = traced_submit  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder), data=Path(folder)), Traced)
-        library: Any = slipstream.services.conductor.library
+        library: Any = slipstream.services.library
         save = library.save
 
         def traced_save(*arguments: Any, **options: Any) -> Any:
@@ -92,7 +92,7 @@ def record_path(kernel: str) -> list[str]:
         composer = slipstream.window.composer
 
         def send() -> None:
-            if slipstream.services.conductor.loader.pair is None:
+            if slipstream.services.loader.pair is None:
                 QTimer.singleShot(50, send)
                 return
             QTest.keyClicks(composer.field, "How many divisors does 84 have?")

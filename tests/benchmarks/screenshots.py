@@ -77,12 +77,12 @@ def _take(out: Path) -> int:
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder)))
-        window, conductor = slipstream.window, slipstream.services.conductor
+        window = slipstream.window
         slipstream.theme.set_appearance("light")
         window.resize(960, 720)
         slipstream.start()
-        until(lambda: conductor.loader.progress is None)
-        if conductor.loader.pair is None:
+        until(lambda: slipstream.services.loader.progress is None)
+        if slipstream.services.loader.pair is None:
             print("\n".join(window.foot.notices.texts()), file=sys.stderr)
             slipstream.services.client.wait(20)
             return 1
@@ -97,16 +97,16 @@ def _take(out: Path) -> int:
                 growing.append(window.grab())
 
         settle()
-        conductor.send(QUESTIONS[0])
-        until(lambda: not conductor.busy)
+        slipstream.services.session.send(QUESTIONS[0])
+        until(lambda: not slipstream.services.activity.busy)
         settle()
-        conductor.reply_run.changed.connect(grab_soon)
+        slipstream.services.reply_run.changed.connect(grab_soon)
         for _ in range(20):  # a short reply may end before enough of it is visible
-            if len(conductor.chat.turns) == 1:
-                conductor.send(QUESTIONS[1])
+            if len(slipstream.services.session.chat.turns) == 1:
+                slipstream.services.session.send(QUESTIONS[1])
             else:
-                conductor.regenerate(conductor.chat.turns[-1])
-            until(lambda: not conductor.busy)
+                slipstream.services.session.regenerate(slipstream.services.session.chat.turns[-1])
+            until(lambda: not slipstream.services.activity.busy)
             if growing:
                 break
         settle()
@@ -116,26 +116,26 @@ def _take(out: Path) -> int:
         settle()
         save(window, "window-dark.png")
         slipstream.theme.set_appearance("light")
-        conductor.compare()
-        until(lambda: not conductor.busy)
+        slipstream.services.comparer.compare()
+        until(lambda: not slipstream.services.activity.busy)
         settle()
         dialog = window.dialogs.find(CompareDialog)
         if dialog is not None:
             save(dialog, "compare.png")
             dialog.close()
-        conductor.new_chat()
+        slipstream.services.session.new_chat()
         settle()
         window.transcript.welcome.calculation.click()
-        until(lambda: conductor.reply_run.waiting)
+        until(lambda: slipstream.services.reply_run.waiting)
         allow_once().click()
-        until(lambda: not conductor.busy)
-        conductor.send(QUESTIONS[2])
-        until(lambda: conductor.reply_run.waiting)
+        until(lambda: not slipstream.services.activity.busy)
+        slipstream.services.session.send(QUESTIONS[2])
+        until(lambda: slipstream.services.reply_run.waiting)
         allow_once()
         settle()
         save(window, "tools.png")
-        conductor.reply_run.stop(interrupted=True)
-        until(lambda: not conductor.busy)
+        slipstream.services.reply_run.stop(interrupted=True)
+        until(lambda: not slipstream.services.activity.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
             form = ConnectionForm(slipstream.theme, slipstream.services.picker.connections, None, window)
             form.name.setText("Lab")

@@ -107,8 +107,8 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         slipstream.start()
         heart = Heartbeat()
         try:
-            _until(lambda: slipstream.services.conductor.loader.progress is None)
-            if slipstream.services.conductor.loader.pair is None:
+            _until(lambda: slipstream.services.loader.progress is None)
+            if slipstream.services.loader.pair is None:
                 raise UserError("not_loaded", "The models could not be loaded; `slipstream doctor` says more.")
             _until(lambda: False, WARM_S if seconds > 5 else 0.2)
             open_ms = _open(slipstream, history)
@@ -165,7 +165,6 @@ def _open(slipstream: Slipstream, messages: int) -> float:
 
 def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float, tokens: int | None) -> _Streamed:
     """Stream one reply of that many tokens, or several until the time is over."""
-    conductor = slipstream.services.conductor
     done = _Streamed([])
     _note_memory(done.memory)
     middle = QTimer()
@@ -174,15 +173,15 @@ def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float,
     middle.start(round(seconds * 500))
     while done.wall < seconds - 0.5 or not done.stats:
         # One question at a time: the demo pair's context can't hold the whole chat.
-        conductor.chat = Chat(settings=ChatSettings(dflash=mode == "dflash", max_tokens=tokens or 1024))
+        slipstream.services.session.chat = Chat(settings=ChatSettings(dflash=mode == "dflash", max_tokens=tokens or 1024))
         began, used = time.monotonic(), time.thread_time()
         heart.start()
-        conductor.send(PROMPTS[len(done.stats) % len(PROMPTS)])
-        _until(lambda: not conductor.busy)
+        slipstream.services.session.send(PROMPTS[len(done.stats) % len(PROMPTS)])
+        _until(lambda: not slipstream.services.activity.busy)
         heart.stop()
         done.wall += time.monotonic() - began
         done.busy += time.thread_time() - used
-        reply = conductor.chat.turns[-1].reply
+        reply = slipstream.services.session.chat.turns[-1].reply
         if reply.stats is None:
             raise UserError("reply_failed", "{error}", error=reply.error)
         done.stats.append(reply.stats)

@@ -5,7 +5,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
-from app.session.conductor import Conductor
+from app.session.notice import Notices
+from app.session.reply_run import ReplyRun
 from app.storage import wording
 from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr
@@ -19,13 +20,13 @@ MAX_LENGTH = 600  # characters announced of a reply
 class Announcer(QObject):
     """An announcer that passes texts to `say`, by default the system's screen reader."""
 
-    def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, reply_run: ReplyRun, notices: Notices, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
-        self._job = conductor.reply_run
-        conductor.reply_run.changed.connect(self._announce_reply)
-        conductor.reply_run.asked.connect(self._announce_calls)
-        conductor.notified.connect(lambda notice: self._say(notice.text))
+        self._job = reply_run
+        reply_run.changed.connect(self._announce_reply)
+        reply_run.asked.connect(self._announce_calls)
+        notices.posted.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:

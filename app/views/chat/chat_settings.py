@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.session.chat_library import ChatLibrary
-from app.session.conductor import Conductor
+from app.session.chat_session import ChatSession
+from app.session.pair_session import PairLoader
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean
@@ -202,19 +203,21 @@ class ChatSettingsForm(QWidget):
 class ChatSettingsDialog(QDialog):
     """A sheet with the open chat's settings."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, session: ChatSession, library: ChatLibrary, loader: PairLoader, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._conductor = conductor
+        self._session, self._loader = session, loader
         self.setWindowTitle(tr("Chat Settings"))
-        library, default = conductor.library, lambda: conductor.loader.sampling
-        self.form = ChatSettingsForm(theme, library, lambda: conductor.chat.settings, conductor.set_settings, default)
+        library, default = library, lambda: loader.sampling
+        self.form = ChatSettingsForm(theme, library, lambda: session.chat.settings, session.set_settings, default)
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
         self.form.private.show()
         done = button(tr("Done"), tr("Close settings"), "bordered", self.accept)
         done.setDefault(True)
         lay_out(self, self.form, self.form.reset, None, done, width=WIDTH)
-        for signal in (conductor.chat_changed, conductor.settings_changed, conductor.loader.loaded):
+        for signal in (session.chat_changed, session.settings_changed, loader.loaded):
             signal.connect(self.refresh)
         self.refresh()
         fit_content(self, DIALOG_WIDTH)
@@ -224,8 +227,8 @@ class ChatSettingsDialog(QDialog):
     def refresh(self) -> None:
         self.form.refresh()
         with QSignalBlocker(self.form.thinking):
-            self.form.thinking.setChecked(self._conductor.thinking)
-        self.form.thinking.setEnabled(self._conductor.loader.can_think)
+            self.form.thinking.setChecked(self._session.thinking)
+        self.form.thinking.setEnabled(self._loader.can_think)
 
 
 class _Seed(QValidator):

@@ -8,18 +8,22 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
 
 from app.rendering.text_marks import SourceLegend
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import ContextUse, Misfit
 from app.session.notice import Notice, NoticeAction
+from app.session.reply_run import ReplyRun
+from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
 from app.storage.wording import about_tokens, number, percent
 from app.text.language import sentences, tr
 from app.views.chat.composer import Composer
-from app.views.chat.full_context import FullContextBar
+from app.views.chat.full_context import FullContextBar, SummaryJob
 from app.views.chat.notice_bar import NoticeBar
-from app.views.tools.tools_button import ToolsButton
+from app.views.tools.tools_button import ToolsButton, ToolTokens
 from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
@@ -33,18 +37,22 @@ FILLING = 100_000  # stretch factor; the rest is less than a pixel
 class Foot(QWidget):
     """The area below the chat, as wide as the chat's column."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.tools = ToolsButton(theme, conductor)
-        self.composer = Composer(theme, conductor.attachments, self.tools)
-        self._meter = ContextMeter(conductor, self)
+        session, activity, loader, library = services.session, services.activity, services.loader, services.library
+        tools, attachments, notices = services.tools, services.attachments, services.notices
+        tokens = ToolTokens(session, activity, loader, tools, services.engine, self)
+        self.tools = ToolsButton(theme, session, loader, tools, tokens)
+        self.composer = Composer(theme, attachments, self.tools)
+        self._meter = ContextMeter(services.engine, session, activity, loader, tools, attachments, services.reply_run, self)
         self.context = ContextView(theme, self._meter)
-        self._conductor = conductor
+        self._session, self._activity, self._loader = session, activity, loader
+        self._attachments, self._notices, self._reply_run = attachments, notices, services.reply_run
         self._waiting = False  # whether the message is sent as soon as possible
         self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
-        self.elsewhere = ElsewhereBar(theme, conductor)
+        self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_run)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
         self.legend = SourceLegend(theme)
@@ -53,10 +61,18 @@ class Foot(QWidget):
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN)
-        self.importing = ImportBar(theme, conductor)
-        self.unsaved = UnsavedBar(theme, conductor)
+        self.importing = ImportBar(theme, library)
+        self.unsaved = UnsavedBar(theme, session, library)
         self.notices = NoticeBar(theme)
-        self.full = FullContextBar(theme, conductor, self._meter, self.composer)
+        self.full = FullContextBar(
+            theme,
+            SummaryJob(session, activity, services.engine, notices, self),
+            session,
+            activity,
+            loader,
+            self._meter,
+            self.composer,
+        )
         column(
             self.notices,
             self.importing,
@@ -75,21 +91,21 @@ class Foot(QWidget):
         self._meter.changed.connect(self._show_obstacle)
         for signal in (
             self._meter.changed,
-            conductor.loader.changed,
-            conductor.loader.loaded,
-            conductor.tools.changed,
-            conductor.busy_changed,
+            loader.changed,
+            loader.loaded,
+            tools.changed,
+            activity.changed,
         ):
             signal.connect(self._send_waiting)
-        conductor.notified.connect(self.notices.add)
-        conductor.attachments.changed.connect(self._clear_reading)
-        conductor.delayed.connect(self._delay)
-        conductor.turn_added.connect(self._clear_notices)
-        conductor.chat_changed.connect(partial(self.notices.clear, "chat"))
-        for signal in (conductor.loader.changed, conductor.loader.loaded, conductor.chat_changed, conductor.settings_changed):
+        notices.posted.connect(self.notices.add)
+        attachments.changed.connect(self._clear_reading)
+        session.delayed.connect(self._delay)
+        session.turn_added.connect(self._clear_notices)
+        session.chat_changed.connect(partial(self.notices.clear, "chat"))
+        for signal in (loader.changed, loader.loaded, session.chat_changed, session.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
-        for signal in (conductor.chat_changed, conductor.turn_added, conductor.turns_changed, conductor.editing_changed):
+        for signal in (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed):
             signal.connect(self.cancel_sending)
 
     @property
@@ -101,20 +117,20 @@ class Foot(QWidget):
     @Slot()
     def send(self) -> None:
         """Send the message, or wait for the chat's reply, the models, or the token count."""
-        conductor, composer, loader = self._conductor, self.composer, self._conductor.loader
-        has_message = bool(composer.text.strip() or conductor.attachments.files)
+        activity, composer, loader = self._activity, self.composer, self._loader
+        has_message = bool(composer.text.strip() or self._attachments.files)
         if self._delayed is not None and not has_message:
             return  # the bar says what the reply waits for
         note, after = "", None
-        if has_message and conductor.replying_here and not conductor.attachments.reading:
-            after = conductor.reply_run.turn
+        if has_message and activity.replying_here and not self._attachments.reading:
+            after = self._reply_run.turn
             note = tr("The message will be sent when the reply has ended.")
-            if conductor.reply_run.waiting:
+            if self._reply_run.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and not conductor.busy and not conductor.attachments.reading:
+        elif has_message and not activity.busy and not self._attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
-            elif conductor.tools_starting():
+            elif self._session.tools_starting():
                 note = tr("The message will be sent when the tools are ready.")
             elif self._meter.may_exceed:
                 self._meter.count_now()
@@ -126,8 +142,8 @@ class Foot(QWidget):
             if self.full.isHidden():  # otherwise, the bar explains it
                 self._explain_obstacle()
             return
-        editing = conductor.editing is not None  # the draft returns after an edit
-        if conductor.send(composer.text, conductor.attachments.files) and not editing:
+        editing = self._session.editing is not None  # the draft returns after an edit
+        if self._session.send(composer.text, self._attachments.files) and not editing:
             composer.clear()
 
     def _explain_obstacle(self) -> None:
@@ -141,11 +157,11 @@ class Foot(QWidget):
             "chat": tr("Start a new chat, or edit an earlier message."),
         }
         text = sentences(self._obstacle, advice.get(misfit.part, tr("Shorten the message.")))
-        attachments, file = self._conductor.attachments, misfit.file
+        attachments, file = self._attachments, misfit.file
         actions: tuple[NoticeAction, ...] = ()
         if file is not None and file in attachments.files:
             actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
-        self._conductor.notify(Notice(text, "error", until="fits", topic="fits", actions=actions))
+        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions))
 
     @Slot()
     def _clear_notices(self) -> None:
@@ -153,7 +169,7 @@ class Foot(QWidget):
 
     @Slot()
     def _clear_reading(self) -> None:
-        if not self._conductor.attachments.reading:
+        if not self._attachments.reading:
             self.notices.clear("read")
 
     @Slot()
@@ -173,14 +189,14 @@ class Foot(QWidget):
 
     @Slot()
     def _send_waiting(self) -> None:
-        loader = self._conductor.loader
+        loader = self._loader
         if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
             self.cancel_sending()  # the user may want to change it
         elif self._waiting and loader.pair is None and not loader.running:
             self.cancel_sending()  # loading failed
         elif self._waiting:
             self.send()
-        elif self._delayed is not None and not self._conductor.tools_starting(self._example):
+        elif self._delayed is not None and not self._session.tools_starting(self._example):
             start = self._delayed
             self._wait("")
             start()
@@ -199,9 +215,9 @@ class Foot(QWidget):
 
     @Slot()
     def _show_destination(self) -> None:
-        host = self._conductor.loader.sent_to
+        host = self._loader.sent_to
         stays = tr("This private chat isn't sent to {host}", host=host)
-        self.goes_to.setText(stays if self._conductor.stays_here else tr("Messages go to {host}", host=host) if host else "")
+        self.goes_to.setText(stays if self._activity.why_private else tr("Messages go to {host}", host=host) if host else "")
         self.goes_to.setVisible(bool(host))
 
     @Slot()
@@ -291,34 +307,36 @@ class FootBar(QFrame):
 class ElsewhereBar(FootBar):
     """A note that another chat's reply is being generated."""
 
-    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+    def __init__(
+        self, theme: Theme, session: ChatSession, activity: SessionActivity, library: ChatLibrary, reply_run: ReplyRun
+    ) -> None:
         super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
-        self._conductor = conductor
+        self._session, self._activity, self._reply_run = session, activity, reply_run
         self.button.clicked.connect(self._open)
-        for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
+        for signal in (activity.changed, session.chat_changed, library.changed):
             signal.connect(self.refresh)
 
     @Slot()
     def refresh(self) -> None:
-        title = self._conductor.replying_elsewhere
+        title = self._activity.replying_elsewhere
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        if title and self._conductor.reply_run.waiting:
+        if title and self._reply_run.waiting:
             self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
         else:
             self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:
-        if (chat := self._conductor.reply_run.chat) is not None:
-            self._conductor.open_chat(chat.id)
+        if (chat := self._reply_run.chat) is not None:
+            self._session.open_chat(chat.id)
 
 
 class ImportBar(FootBar):
     """A note that chats are being imported, which can take a minute."""
 
-    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, library: ChatLibrary) -> None:
         super().__init__(theme, tr("Cancel"), tr("Cancel the import"))
-        self._library = conductor.library
+        self._library = library
         self.button.clicked.connect(self._library.cancel_imports)
         self._library.import_changed.connect(self.refresh)
 
@@ -331,16 +349,16 @@ class ImportBar(FootBar):
 class UnsavedBar(FootBar):
     """A note that the open chat's latest changes aren't saved."""
 
-    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, session: ChatSession, library: ChatLibrary) -> None:
         super().__init__(theme, tr("Export…"), tr("Save a copy of this chat to another location"))
-        self._conductor = conductor
-        for signal in (conductor.library.unsaved_changed, conductor.chat_changed):
+        self._session, self._library = session, library
+        for signal in (library.unsaved_changed, session.chat_changed):
             signal.connect(self.refresh)
 
     @Slot()
     def refresh(self) -> None:
-        library = self._conductor.library
-        if self._conductor.chat.id not in library.unsaved:
+        library = self._library
+        if self._session.chat.id not in library.unsaved:
             self.show_text("")
         elif library.refusal:
             self.show_text(tr("The latest changes in this chat can't be saved: {reason}.", reason=library.refusal))

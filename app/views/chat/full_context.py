@@ -7,10 +7,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QFrame
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
+from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
-from app.session.engine_adapter import Delivery
-from app.session.notice import Notice
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
 from app.text.language import tr, translated
 from app.views.chat.composer import Composer
 from app.widgets.controls import button, small_label
@@ -33,12 +35,19 @@ class SummaryJob(QObject):
     changed = Signal()
     written = Signal(str)
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        engine: EngineAdapter,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor = conductor
+        self._session, self._activity, self._engine, self._notices = session, activity, engine, notices
         self._job: Run | None = None
         self._pieces: list[str] = []
-        conductor.chat_changed.connect(self.cancel)
+        session.chat_changed.connect(self.cancel)
 
     @property
     def running(self) -> bool:
@@ -48,14 +57,14 @@ class SummaryJob(QObject):
     def start(self) -> None:
         if self.running:
             return
-        if refusal := self._conductor.refusal():
-            self._conductor.notify(refusal)
+        if refusal := self._activity.refusal():
+            self._notices.post(refusal)
             return
-        messages = (*self._conductor.chat.history(), Message("user", _TASK))
-        chat = self._conductor.chat
+        messages = (*self._session.chat.history(), Message("user", _TASK))
+        chat = self._session.chat
         request = GenerationRequest(
             messages,
-            mode=self._conductor.next_mode,
+            mode=self._session.next_mode,
             max_tokens=MAX_TOKENS,
             rolling=0,
             shorten_results=True,
@@ -64,7 +73,7 @@ class SummaryJob(QObject):
             private=chat.settings.private,
         )
         self._pieces = []
-        self._job = self._conductor.engine.submit(request, partial(self._receive, self._pieces))
+        self._job = self._engine.submit(request, partial(self._receive, self._pieces))
         self.changed.emit()
 
     @Slot()
@@ -89,23 +98,33 @@ class SummaryJob(QObject):
                     if summary := "".join(pieces).strip():
                         self.written.emit(summary)
                     else:
-                        self._conductor.notify(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+                        self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
                 case Failed() as failed:
                     self._end()
-                    self._conductor.notify(Notice(translated(failed), "error", until="chat"))
+                    self._notices.post(Notice(translated(failed), "error", until="chat"))
 
 
 class FullContextBar(QFrame):
     """A bar that offers ways to continue while the chat fills the context."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, meter: ContextMeter, composer: Composer) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        summary: SummaryJob,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        meter: ContextMeter,
+        composer: Composer,
+    ) -> None:
         super().__init__()
         set_look(self, "notice")
-        self._conductor, self._meter, self._composer = conductor, meter, composer
-        self.summary = SummaryJob(conductor, self)
+        self._session, self._activity, self._loader = session, activity, loader
+        self._meter, self._composer = meter, composer
+        self.summary = summary
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
-        self.roll = button(tr("Continue with a Rolling Window"), look="bordered", clicked=conductor.continue_rolling)
+        self.roll = button(tr("Continue with a Rolling Window"), look="bordered", clicked=session.continue_rolling)
         self.roll.setToolTip(tr("Leaves out the oldest messages but keeps them in the chat"))
         self.summarize = button(tr("Start New Chat with Summary"), look="bordered", clicked=self.summary.start)
         self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", self.summary.cancel)
@@ -113,28 +132,28 @@ class FullContextBar(QFrame):
         for made in (self.roll, self.summarize, self.cancel):
             buttons.addWidget(made)
         column(self.label, buttons, spacing=6, margins=(16, 8, 8, 8), parent=self)
-        for signal in (self.summary.changed, meter.changed, conductor.settings_changed, conductor.busy_changed):
+        for signal in (self.summary.changed, meter.changed, session.settings_changed, activity.changed):
             signal.connect(self.refresh)
         self.summary.written.connect(self._open_new_chat)
         self.hide()
 
     @Slot()
     def refresh(self) -> None:
-        chat, use, running = self._conductor.chat, self._meter.use, self.summary.running
+        chat, use, running = self._session.chat, self._meter.use, self.summary.running
         full = use is not None and use.chat_full
-        self.setVisible(running or (full and not chat.empty and not chat.settings.rolling and not self._conductor.busy))
+        self.setVisible(running or (full and not chat.empty and not chat.settings.rolling and not self._activity.busy))
         ways = tr("The model's context is full. Continue here, start a new chat, or edit an earlier message.")
         self.label.setText(tr("Summarizing the chat…") if running else ways)
         self.roll.setVisible(not running)
-        self.summarize.setVisible(not running and not self._conductor.loader.has_demo)  # the demo pair can't write summaries
+        self.summarize.setVisible(not running and not self._loader.has_demo)  # the demo pair can't write summaries
         self.cancel.setVisible(running)
 
     @Slot(str)
     def _open_new_chat(self, summary: str) -> None:
         """Put the summary into a new chat's composer, to be edited before sending."""
-        old = self._conductor.chat
-        self._conductor.new_chat()
-        self._conductor.set_settings(replace(old.settings, rolling=False))
+        old = self._session.chat
+        self._session.new_chat()
+        self._session.set_settings(replace(old.settings, rolling=False))
         text = tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}\n\n{self._composer.text}"
         self._composer.field.setPlainText(text)
         self._composer.field.moveCursor(QTextCursor.MoveOperation.End)

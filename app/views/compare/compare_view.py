@@ -10,8 +10,11 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
-from app.session.compare_run import CompareRun, ComparisonOptions
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
+from app.session.chat_session import ChatSession
+from app.session.compare_run import CompareRun, ComparisonHistory, ComparisonOptions
+from app.session.comparer import Comparer
+from app.session.pair_session import PairLoader
 from app.storage.chat_tree import Turn, messages_before_prompt
 from app.storage.comparison_record import ComparisonRecord, ComparisonRow, difference_between, row_names, verdict_on
 from app.storage.reply import Reply
@@ -38,9 +41,19 @@ MAX_SHOWN = 10_000  # characters of the prompt
 class CompareDialog(QDialog):
     """A window that runs comparisons and shows earlier ones. Closing it stops the run."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        comparer: Comparer,
+        comparisons: ComparisonHistory,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._theme, self._conductor = theme, conductor
+        self._theme, self._session, self._activity, self._loader = theme, session, activity, loader
+        self._comparer, self._comparisons = comparer, comparisons
         self.comparison: CompareRun | None = None
         self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
@@ -85,7 +98,7 @@ class CompareDialog(QDialog):
         self.use_button.setAutoDefault(False)
         self.error = NoticeView("", "error")
         self.error.hide()
-        self.history = HistoryList(theme, conductor.comparisons)
+        self.history = HistoryList(theme, comparisons)
         self.history.hide()
         self.history.chosen.connect(self.show_record)
         self.history_button = button(tr("History"), tr("Show or hide earlier comparisons"))
@@ -111,20 +124,20 @@ class CompareDialog(QDialog):
             spacing=12,
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
-        for signal in (conductor.busy_changed, conductor.turns_changed):
+        for signal in (activity.changed, session.turns_changed):
             signal.connect(self._show_state)
-        conductor.loader.loaded.connect(self._find_drafters)
-        for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.loader.drafters_found):
+        loader.loaded.connect(self._find_drafters)
+        for signal in (loader.loaded, loader.changed, loader.drafters_found):
             signal.connect(self._show_state)
         self._find_drafters()
-        conductor.comparisons.message.connect(self.status.setText)
+        comparisons.message.connect(self.status.setText)
         self._show_state()
 
     # Comparison
 
     @Slot()
     def _find_drafters(self) -> None:
-        self._conductor.loader.find_drafters()
+        self._loader.find_drafters()
 
     @Slot(object)
     def follow(self, comparison: CompareRun) -> None:
@@ -177,18 +190,18 @@ class CompareDialog(QDialog):
     @property
     def _with_this_computer(self) -> bool:
         """Whether the next comparison is one of the server with this computer."""
-        pair = self._conductor.loader.pair
+        pair = self._loader.pair
         return self.this_computer.isChecked() and pair is not None and bool(pair.remote)
 
     @property
     def _drafters(self) -> tuple[Path, ...]:
         """The drafters of the next comparison, or none if it is one of both modes."""
-        return self._conductor.loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
+        return self._loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
 
     @property
     def _last_turns(self) -> list[Turn]:
         """The last turns of the open chat that a comparison can repeat."""
-        return [turn for turn in self._conductor.chat.turns if turn.can_compare][-LAST_PROMPTS:]
+        return [turn for turn in self._session.chat.turns if turn.can_compare][-LAST_PROMPTS:]
 
     @property
     def _on_several(self) -> bool:
@@ -197,12 +210,12 @@ class CompareDialog(QDialog):
 
     @property
     def _can_compare(self) -> bool:
-        return not self._conductor.busy and not self._conductor.why_no_comparison(self._with_this_computer)
+        return not self._activity.busy and not self._comparer.why_not(self._with_this_computer)
 
     @Slot()
     def _run_or_stop(self) -> None:
         if self.running:
-            self._conductor.stop()
+            self._activity.stop()
         else:
             self._run()
 
@@ -211,12 +224,12 @@ class CompareDialog(QDialog):
         prompt = self._full_prompt
         options = ComparisonOptions(self.repeats.currentData(), self.exact.isChecked(), self._with_this_computer, self._drafters)
         if self._on_several:
-            self._conductor.compare_turns(self._last_turns, options)
+            self._comparer.compare_turns(self._last_turns, options)
         elif self._turn is not None and prompt == self._turn.prompt.strip():
-            self._conductor.compare_turns([self._turn], options)
+            self._comparer.compare_turns([self._turn], options)
         else:
             self._turn = None
-            self._conductor.compare_prompt(prompt, options)
+            self._comparer.compare_prompt(prompt, options)
 
     @property
     def _fastest(self) -> LoadPair | None:
@@ -227,7 +240,7 @@ class CompareDialog(QDialog):
     @property
     def _fastest_pair(self) -> LoadPair | None:
         """The compared target with its fastest drafter, unless it is in use."""
-        state, loader, fastest = self.comparison, self._conductor.loader, self._fastest
+        state, loader, fastest = self.comparison, self._loader, self._fastest
         if state is None or fastest is None or loader.sent_to or state.here.target != loader.here.target:
             return None
         folders = fastest.target, fastest.drafter
@@ -239,7 +252,7 @@ class CompareDialog(QDialog):
     @Slot()
     def _use_fastest(self) -> None:
         if (pair := self._fastest_pair) is not None:
-            self._conductor.use(pair)
+            self._activity.use(pair)
 
     # Display
 
@@ -289,7 +302,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_state(self) -> None:
-        prompt, loader, state = self._full_prompt, self._conductor.loader, self.comparison
+        prompt, loader, state = self._full_prompt, self._loader, self.comparison
         self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
         self.all_drafters.setEnabled(not self.running)
         count = len(self._last_turns)
@@ -302,15 +315,15 @@ class CompareDialog(QDialog):
         self.prompt.setReadOnly(self.running)
         self.prompt.setEnabled(self.running or not self._on_several)
         self.repeats.setEnabled(not self.running)
-        self.this_computer.setVisible(bool(self._conductor.loader.sent_to))
+        self.this_computer.setVisible(bool(self._loader.sent_to))
         self.this_computer.setEnabled(not self.running)
         if state is not None and state.outcome is not None and state.outcome.fastest is not None:
             name = row_names(state.rows)[state.outcome.results.index(state.outcome.fastest)]
             self.use_button.setText(tr("Use {name}", name=name))
         self.use_button.setVisible(self._fastest_pair is not None)
-        self.use_button.setEnabled(not loader.running and not self._conductor.busy)
-        self.exact.setEnabled(not self.running and not self._conductor.loader.sent_to)
-        if self._conductor.loader.sent_to:
+        self.use_button.setEnabled(not loader.running and not self._activity.busy)
+        self.exact.setEnabled(not self.running and not self._loader.sent_to)
+        if self._loader.sent_to:
             self.exact.setChecked(False)
         self.hint.setText(self._hint(prompt))
         self.save_button.setEnabled(self.record is not None and not self.running)
@@ -321,9 +334,9 @@ class CompareDialog(QDialog):
 
     def _hint(self, prompt: str) -> str:
         if not self.running and not self._can_compare:
-            if self._conductor.busy:
+            if self._activity.busy:
                 return tr("To compare, stop the reply or wait for it to finish.")
-            return self._conductor.why_no_comparison(self._with_this_computer)
+            return self._comparer.why_not(self._with_this_computer)
         if self._with_this_computer:
             return tr("The pair on this computer replies first, then the server. The replies may differ.")
         if self._on_several:
@@ -349,13 +362,13 @@ class CompareDialog(QDialog):
     @Slot()
     def _save_image(self) -> None:
         if self.record is not None and (file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))):
-            self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
+            self._comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
     def _save_results(self) -> None:
         if self.record is not None and (file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)"))):
             results = json.dumps(self.record.to_json(), ensure_ascii=False, indent=1)
-            self._conductor.comparisons.save(results + "\n", file)
+            self._comparisons.save(results + "\n", file)
 
     def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
         prompt = self.record.prompt if self.record is not None else self._full_prompt
@@ -364,7 +377,7 @@ class CompareDialog(QDialog):
 
     def done(self, result: int) -> None:
         if self.running:
-            self._conductor.stop()
+            self._activity.stop()
         super().done(result)
 
 

@@ -7,7 +7,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
+from app.session.measurements import RooflineJob
+from app.session.pair_session import PairLoader
 from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
@@ -36,9 +38,11 @@ def _phase_names() -> dict[str, str]:
 class ThisMacDialog(QDialog):
     """A window that measures when first opened. Closing it stops the measurement."""
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, job: RooflineJob, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._conductor, self._job = conductor, conductor.roofline_job
+        self._job, self._activity, self._loader = job, activity, loader
         self.setWindowTitle(machine_title())
         self.resize(QSize(640, 680))
 
@@ -78,20 +82,20 @@ class ThisMacDialog(QDialog):
         )
         lay_out(self, page, (self.state, 1), (self.bar, 1), self.test_kernels, self.again, close, spacing=12)
         self._job.changed.connect(self.refresh)
-        conductor.busy_changed.connect(self.refresh)
-        conductor.loader.loaded.connect(self.refresh)
+        activity.changed.connect(self.refresh)
+        loader.loaded.connect(self.refresh)
         self.refresh()
         if self._job.found is None and self._can_measure:
             self._job.start()
 
     @property
     def _can_measure(self) -> bool:
-        is_here = self._conductor.loader.pair is not None and not self._conductor.loader.sent_to
-        return is_here and not self._conductor.busy and not self._job.running
+        is_here = self._loader.pair is not None and not self._loader.sent_to
+        return is_here and not self._activity.busy and not self._job.running
 
     @Slot()
     def refresh(self) -> None:
-        found, progress, pair = self._job.found, self._job.progress, self._conductor.loader.pair
+        found, progress, pair = self._job.found, self._job.progress, self._loader.pair
         facts = found.facts if found else None
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
@@ -110,7 +114,7 @@ class ThisMacDialog(QDialog):
         self.chart.show_roofline(found)
         self.remark.setText(remark(found) if found else "")
         self.remark.setVisible(bool(self.remark.text()))
-        selected = self._conductor.loader.calibration.kernels if pair else None
+        selected = self._loader.calibration.kernels if pair else None
         self.kernels.setText(kernel_evidence(selected) if selected else "")
         self.kernels.setVisible(selected is not None)
         self.error.label.setText(self._job.error)
@@ -125,11 +129,11 @@ class ThisMacDialog(QDialog):
     def _state(self) -> str:
         if self._job.progress is not None:
             return f"{translated(self._job.progress.step)}…"
-        if self._conductor.loader.pair is None:
+        if self._loader.pair is None:
             return tr("Load a model to measure it.")
-        if self._conductor.loader.sent_to:
+        if self._loader.sent_to:
             return tr("A server is in use. To measure this computer, load a model.")
-        if self._conductor.busy:
+        if self._activity.busy:
             return tr("Wait for the reply to finish.")
         if self._job.stopped:
             return tr("Measurement stopped.")

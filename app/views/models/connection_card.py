@@ -3,8 +3,9 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
 from app.session.model_list import MAX_NAME
+from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.storage.wording import tokens
 from app.text.language import number, tr, translated
@@ -25,9 +26,9 @@ class ConnectionCard(ScrollingPage):
 
     edit_requested = Signal(object)  # SavedConnection
 
-    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader) -> None:
         super().__init__(QWidget())
-        self._picker, self._conductor = picker, conductor
+        self._picker, self._activity, self._loader = picker, activity, loader
         self.setAccessibleName(tr("Selected connection"))
         self.title = styled_label(theme, size=1.4, bold=True, elided=True)
         self.chip = small_label(theme)
@@ -59,7 +60,7 @@ class ConnectionCard(ScrollingPage):
         one = self._picker.rows.current
         if one is None or one.connection is None:
             return
-        connection, loader = one.connection.connection, self._conductor.loader
+        connection, loader = one.connection.connection, self._loader
         state = self._picker.state(one)
         self.title.setText(one.name)
         self.title.setToolTip(as_tooltip(one.name))
@@ -68,8 +69,8 @@ class ConnectionCard(ScrollingPage):
         self.chip.setVisible(bool(open_host(connection)) or connection.is_encrypted)
         self.main.setText(tr("In use") if state == "loaded" else tr("Use"))
         self.main.setVisible(state != "loading")
-        self.main.setEnabled(state == "ready" and not loader.running and not self._conductor.busy)
-        self.main.setToolTip(tr("Wait for the reply to finish.") if state == "ready" and self._conductor.busy else "")
+        self.main.setEnabled(state == "ready" and not loader.running and not self._activity.busy)
+        self.main.setToolTip(tr("Wait for the reply to finish.") if state == "ready" and self._activity.busy else "")
         in_use = tr("{name} is in use", name=one.name)
         self.main.setAccessibleName(in_use if state == "loaded" else tr("{action}: {name}", action=tr("Use"), name=one.name))
         self.cancel.setVisible(state == "loading")

@@ -3,9 +3,10 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QWidget
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
 from app.session.downloads import PairState
 from app.session.model_list import Candidate
+from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.tuning_survey import why_not_tunable
 from app.text.language import tr, translated
@@ -20,9 +21,9 @@ from mlx_engine.models.downloads.hub import needs_token
 class PairCard(ScrollingPage):
     """A page about the selected pair. The main button downloads or loads the pair."""
 
-    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader) -> None:
         super().__init__(QWidget())
-        self._picker, self._conductor = picker, conductor
+        self._picker, self._activity, self._loader = picker, activity, loader
         self.setAccessibleName(tr("Selected pair"))
         self.title = styled_label(theme, size=1.4, bold=True, wrap=True)
         self.variants = QComboBox()
@@ -126,7 +127,7 @@ class PairCard(ScrollingPage):
             self._picker.rows.show_variant(one.alternatives[max(index - first, 0)], auto=index < first)
 
     def _show_actions(self, one: Candidate, state: PairState) -> None:
-        busy = self._conductor.busy
+        busy = self._activity.busy
         if state == "absent":
             checking = one.shown.pair in self._picker.checking and not one.confirmed
             text = "" if one.why_not else tr("Checking…") if checking else download_text(one.shown)
@@ -137,7 +138,7 @@ class PairCard(ScrollingPage):
         self.main.setEnabled(
             state in ("paused", "failed")
             or (state == "absent" and self._picker.can_download)
-            or (state == "ready" and not self._conductor.loader.running and not busy)
+            or (state == "ready" and not self._loader.running and not busy)
         )
         self.main.setToolTip(tr("Wait for the reply to finish.") if state == "ready" and busy else "")
         in_use = tr("{name} is in use", name=one.name)
@@ -148,9 +149,9 @@ class PairCard(ScrollingPage):
             tr("Cancel loading") if state == "loading" else tr("Cancel the download and delete the partial files")
         )
         self.cancel.setToolTip(self.cancel.accessibleName())
-        loaded = self._conductor.loader.pair
+        loaded = self._loader.pair
         self.tune.setVisible(state == "loaded" and loaded is not None and bool(loaded.drafter))
-        why_not = why_not_tunable(self._conductor.loader)
+        why_not = why_not_tunable(self._loader)
         self.tune.setEnabled(not why_not)
         self.tune.setToolTip(as_tooltip(why_not))
         self.tune.setAccessibleDescription(why_not)
@@ -158,7 +159,7 @@ class PairCard(ScrollingPage):
         self.remove.setVisible(one.custom is not None and state in ("absent", "unavailable", "ready"))
 
     def _show_progress(self, one: Candidate, state: PairState) -> None:
-        download, loading = self._picker.download_of(one), self._conductor.loader.progress
+        download, loading = self._picker.download_of(one), self._loader.progress
         shown = (state == "loading" and loading is not None) or download is not None
         if state == "loading" and loading is not None:
             self.bar.show_fraction(loading.fraction)

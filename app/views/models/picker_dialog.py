@@ -6,11 +6,12 @@ from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, QTimer, Signal, Sl
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
 from app.session.custom_pairs import check_pair, drafter_for, is_folder
 from app.session.model_list import Filter
 from app.session.model_storage import Storage, while_open
 from app.session.notice import Notice
+from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import tr
@@ -33,7 +34,9 @@ class PickerDialog(QDialog):
 
     settings_requested = Signal()
 
-    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme, self._picker = theme, picker
         self.setWindowTitle(tr("Models"))
@@ -72,9 +75,9 @@ class PickerDialog(QDialog):
         self.space = small_label(theme, look="secondary")
         self.space.setAccessibleName(tr("Disk space"))
         self.deleted = DeletedBar(theme, picker.storage)
-        self.card = PairCard(theme, picker, conductor)
+        self.card = PairCard(theme, picker, activity, loader)
         self.card.token.clicked.connect(self.settings_requested)
-        self.connection = ConnectionCard(theme, picker, conductor)
+        self.connection = ConnectionCard(theme, picker, activity, loader)
         self.connection.edit_requested.connect(self._edit_connection)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
@@ -98,7 +101,7 @@ class PickerDialog(QDialog):
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
         picker.message.connect(self.say)
-        conductor.loader.notified.connect(self._say_notice)
+        loader.notified.connect(self._say_notice)
         picker.downloaded.connect(self._say_downloaded)
         picker.changed.connect(self._refresh)
         picker.refresh()

@@ -23,7 +23,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QDropEvent, QKeyEvent, QMouseEvent, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QStyledItemDelegate, QTreeView, QWidget
 
-from app.session.conductor import Conductor
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
+from app.session.reply_run import ReplyRun
 from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
@@ -85,10 +87,12 @@ class ChatList(QTreeView):
     chosen = Signal()  # by a click or Return, not by the arrow keys
     delete_requested = Signal()  # for the current row
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_run: ReplyRun, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._theme, self._conductor = theme, conductor
-        self._library = conductor.library
+        self._theme, self._session, self._reply_run = theme, session, reply_run
+        self._library = library
         self._model = QStandardItemModel(self)
         self._refreshing = False
         self._shown: list[ChatSection] = []
@@ -125,8 +129,9 @@ class ChatList(QTreeView):
         theme.text_resized.connect(self._measure)
         self._library.changed.connect(self.refresh)
         self._library.restored.connect(self._select_restored)
-        conductor.chat_changed.connect(self.mark_open)
-        conductor.busy_changed.connect(self.viewport().update)
+        session.chat_changed.connect(self.mark_open)
+        for signal in (reply_run.started, reply_run.waiting_changed, reply_run.ended):
+            signal.connect(self.viewport().update)
         self.refresh()
 
     def chat_ids(self) -> list[str]:
@@ -175,13 +180,13 @@ class ChatList(QTreeView):
         else:
             self.mark_open()
         self.verticalScrollBar().setValue(place)
-        if (item := self._rows.get(self._conductor.chat.id)) is not None and self._place_of_open() != place_before:
+        if (item := self._rows.get(self._session.chat.id)) is not None and self._place_of_open() != place_before:
             self.scrollTo(item.index())  # a new chat, or one that a message has moved up
         self._place_button()
 
     def _place_of_open(self) -> tuple[str, int]:
         """Return the heading and row of the open chat."""
-        item = self._rows.get(self._conductor.chat.id)
+        item = self._rows.get(self._session.chat.id)
         return (item.parent().text(), item.row()) if item is not None else ("", -1)
 
     def _update_headings(self) -> None:
@@ -234,7 +239,7 @@ class ChatList(QTreeView):
     @Slot()
     def mark_open(self) -> None:
         """Select the open chat. A new one has no row, so the keyboard stays at its row."""
-        if (one := self._conductor.chat.id) in self._rows or not self.hasFocus():
+        if (one := self._session.chat.id) in self._rows or not self.hasFocus():
             self._select([one])
         self.viewport().update()
 
@@ -271,14 +276,14 @@ class ChatList(QTreeView):
             return Row(title, heading=True)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
-        replying = self._conductor.reply_run.chat
-        asking = replying is not None and one == replying.id and self._conductor.reply_run.waiting
+        replying = self._reply_run.chat
+        asking = replying is not None and one == replying.id and self._reply_run.waiting
         return Row(
             title,
             trailing="?" if asking else "",
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id and not asking,
-            chosen=one == self._conductor.chat.id or one in self._multiple,
+            chosen=one == self._session.chat.id or one in self._multiple,
             reserved=self.more.sizeHint().width() if one == self._button_chat else 0,
         )
 

@@ -4,8 +4,9 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from app.session.chat_library import UndoStep
-from app.session.conductor import Conductor
+from app.session.chat_library import ChatLibrary, UndoStep
+from app.session.chat_session import ChatSession
+from app.session.reply_run import ReplyRun
 from app.storage.store import SearchHit, terms_of
 from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
@@ -26,9 +27,11 @@ class Sidebar(QWidget):
 
     new_chat = Signal()
 
-    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_run: ReplyRun, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._library = conductor.library
+        self._library = library
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         set_look(self, "sidebar")
         self.setMinimumWidth(MIN_WIDTH)
@@ -38,10 +41,10 @@ class Sidebar(QWidget):
         self.search.left.connect(self._leave_search)
         self.new = IconButton(theme, "new", tr("New Chat"))
         self.new.clicked.connect(self.new_chat)
-        self.list = ChatList(theme, conductor)
-        self.list.opened.connect(conductor.open_chat)
+        self.list = ChatList(theme, session, library, reply_run)
+        self.list.opened.connect(session.open_chat)
         self.results = SearchResults(theme)
-        self.results.opened.connect(conductor.open_chat)
+        self.results.opened.connect(session.open_chat)
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(20, 32, 20, 0)

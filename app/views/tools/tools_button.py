@@ -7,9 +7,11 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
-from app.session.conductor import Conductor
-from app.session.engine_adapter import Delivery
-from app.session.tool_box import tool_key
+from app.session.activity import SessionActivity
+from app.session.chat_session import ChatSession
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.pair_session import PairLoader
+from app.session.tool_box import ToolBox, tool_key
 from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
@@ -29,24 +31,32 @@ class ToolTokens(QObject):
 
     changed = Signal()
 
-    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        tools: ToolBox,
+        engine: EngineAdapter,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._conductor = conductor
+        self._session, self._activity, self._loader, self._engine = session, activity, loader, engine
         self._counted: object = None  # the pair and the tools of the last count
         self._counts: list[int] = []
         self.count: int | None = None
-        for signal in (conductor.tools.changed, conductor.settings_changed, conductor.loader.loaded, conductor.busy_changed):
+        for signal in (tools.changed, session.settings_changed, loader.loaded, activity.changed):
             signal.connect(self.refresh)
 
     @Slot()
     def refresh(self) -> None:
         """Count again if the tools or the pair have changed."""
-        specs, pair = self._conductor.tool_specs, self._conductor.loader.pair
-        if self._counted == (pair, specs) or self._conductor.busy:
+        specs, pair = self._session.tool_specs, self._loader.pair
+        if self._counted == (pair, specs) or self._activity.busy:
             return
         self._counted, self._counts, self.count = (pair, specs), [], None
-        for tools in ((), specs) if specs and not self._conductor.loader.sent_to else ():
-            self._conductor.engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
+        for tools in ((), specs) if specs and not self._loader.sent_to else ():
+            self._engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
         self.changed.emit()
 
     def _receive(self, counted: object, deliveries: list[Delivery]) -> None:
@@ -62,17 +72,17 @@ class ToolsButton(IconButton):
 
     settings_requested = Signal()
 
-    def __init__(self, theme: Theme, conductor: Conductor) -> None:
+    def __init__(self, theme: Theme, session: ChatSession, loader: PairLoader, tools: ToolBox, tokens: ToolTokens) -> None:
         super().__init__(theme, "tools", tr("Tools"))
-        self._conductor, self._box = conductor, conductor.tools
-        self.tokens = ToolTokens(conductor, self)
+        self._session, self._loader, self._box = session, loader, tools
+        self.tokens = tokens
         self.clicked.connect(self.show_menu)
         for signal in (
             self._box.changed,
             self.tokens.changed,
-            conductor.settings_changed,
-            conductor.loader.loaded,
-            conductor.loader.changed,
+            session.settings_changed,
+            loader.loaded,
+            loader.changed,
         ):
             signal.connect(self.refresh)
         self.refresh()
@@ -80,8 +90,8 @@ class ToolsButton(IconButton):
     @Slot()
     def refresh(self) -> None:
         """Show the state, and start the servers that are on in the chat."""
-        conductor, settings = self._conductor, self._conductor.chat.settings
-        can_call = conductor.loader.can_call_tools
+        loader, settings = self._loader, self._session.chat.settings
+        can_call = loader.can_call_tools
         self.setEnabled(can_call)
         if can_call:
             self._box.warm(settings)
@@ -89,8 +99,8 @@ class ToolsButton(IconButton):
         self.is_active = bool(chosen)
         names = ", ".join(server_title(config) for config in chosen)
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
-        if conductor.loader.pair is not None and not can_call:
-            host = conductor.loader.sent_to
+        if loader.pair is not None and not can_call:
+            host = loader.sent_to
             lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
         status = self._box.status
         for config in chosen:
@@ -119,7 +129,7 @@ class ToolsButton(IconButton):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        settings, status = self._conductor.chat.settings, self._box.status
+        settings, status = self._session.chat.settings, self._box.status
         for config in self._box.configs:
             if config.enabled or config.builtin:
                 self._add_server(menu, config, status[config.name], config in self._box.chosen(settings))
@@ -139,7 +149,7 @@ class ToolsButton(IconButton):
         action.toggled.connect(partial(self._switch_server, config))
         if not on or status.state != "ready" or len(status.tools) < 2:
             return
-        off = self._conductor.chat.settings.tools_off
+        off = self._session.chat.settings.tools_off
         tools = [tool for tool in status.tools if tool_key(tool) not in off]
         inner = SwitchMenu(menu)
         inner.setToolTipsVisible(True)
@@ -154,21 +164,21 @@ class ToolsButton(IconButton):
             each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
 
     def _switch_server(self, config: ServerConfig, on: bool) -> None:
-        settings = self._conductor.chat.settings
+        settings = self._session.chat.settings
         others, examples = (
             tuple(name for name in names if name != config.name) for names in (settings.tool_servers, settings.example_servers)
         )
         if on and not config.enabled:
             self._box.set_enabled(config.name, True)
         servers = (*others, config.name) if on else others
-        self._conductor.set_settings(replace(settings, tool_servers=servers, example_servers=examples))
+        self._session.set_settings(replace(settings, tool_servers=servers, example_servers=examples))
         if on and config.builtin == "files" and not config.folders:
             self.settings_requested.emit()
 
     def _switch_tool(self, key: str, on: bool) -> None:
-        settings = self._conductor.chat.settings
+        settings = self._session.chat.settings
         others = tuple(each for each in settings.tools_off if each != key)
-        self._conductor.set_settings(replace(settings, tools_off=others if on else (*others, key)))
+        self._session.set_settings(replace(settings, tools_off=others if on else (*others, key)))
 
 
 class SwitchMenu(QMenu):

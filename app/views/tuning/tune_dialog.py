@@ -3,8 +3,9 @@
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
-from app.session.conductor import Conductor
+from app.session.activity import SessionActivity
 from app.session.downloads import duration
+from app.session.pair_session import PairLoader
 from app.session.tuning_run import TuningJob
 from app.session.tuning_survey import loaded_pair, why_not_tunable
 from app.storage.wording import chats, percent, size
@@ -22,9 +23,11 @@ class TuneDialog(QDialog):
     models_requested = Signal()
     help_requested = Signal()
 
-    def __init__(self, theme: Theme, job: TuningJob, conductor: Conductor, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, job: TuningJob, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._job, self._conductor, self._loader = job, conductor, conductor.loader
+        self._job, self._activity, self._loader = job, activity, loader
         self._reloads = False  # once no reply is running
         self.setWindowTitle(tr("Tune Drafter"))
         self.resize(QSize(theme.scaled(580), theme.scaled(440)))
@@ -79,7 +82,7 @@ class TuneDialog(QDialog):
             each.installEventFilter(self)
         job.changed.connect(self.refresh)
         job.ended.connect(self._announce)
-        conductor.busy_changed.connect(self._reload_when_idle)
+        activity.changed.connect(self._reload_when_idle)
         self._loader.changed.connect(self.refresh)
         self._loader.loaded.connect(self.look)
         self.look()
@@ -233,9 +236,9 @@ class TuneDialog(QDialog):
 
     @Slot()
     def _reload_when_idle(self) -> None:
-        if self._reloads and not self._conductor.busy:
+        if self._reloads and not self._activity.busy:
             self._reloads = False
-            self._conductor.use(self._loader.here)
+            self._activity.use(self._loader.here)
         self.refresh()
 
 

@@ -60,8 +60,8 @@ def measured(target: Path, drafter: Path, rate: float) -> None:
 
 
 def loaded(app: Running, pair: LoadPair) -> None:
-    app.conductor.use(pair)
-    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
+    app.activity.use(pair)
+    app.until(lambda: not app.loader.running and app.loader.loaded_from is not None)
 
 
 def dialog_with_drafters(app: Running) -> CompareDialog:
@@ -77,7 +77,7 @@ def compared(app: Running) -> CompareDialog:
     dialog.all_drafters.click()
     dialog.prompt.setPlainText("Which one?")
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    app.until(lambda: not app.activity.busy and not app.loader.running)
     return dialog
 
 
@@ -113,9 +113,9 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     assert saved["prompt"] == "Which one?" and [one["tok_s"] for one in saved["rows"]] == [40.0, 70.0, 100.0, 130.0]
     assert not dialog.image_button.isEnabled()
     dialog.use_button.click()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert app.engine.loaded[-1] == (target, second) and not dialog.use_button.isVisible()
-    assert app.conductor.loader.loaded_from == LoadPair(target, second)
+    assert app.loader.loaded_from == LoadPair(target, second)
 
 
 def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: Places) -> None:
@@ -125,7 +125,7 @@ def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: 
     dialog = compared(app)
     dialog.all_drafters.click()
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert len(dialog.figures.rows) == 2 and dialog.headline.text() == "DFlash is 3.9× as fast"
 
 
@@ -141,12 +141,12 @@ def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: S
     loaded(app, pair)
     app.until(dialog.use_button.isVisible)
     dialog.use_button.click()
-    app.until(lambda: not app.conductor.loader.running)
-    assert app.conductor.loader.loaded_from == replace(pair, drafter=second)
+    app.until(lambda: not app.loader.running)
+    assert app.loader.loaded_from == replace(pair, drafter=second)
     assert dialog.use_button.isHidden()
     loaded(app, pair)
-    app.conductor.loader.pair = replace(PAIR, remote="server:8080")
-    app.conductor.loader.changed.emit()
+    app.loader.pair = replace(PAIR, remote="server:8080")
+    app.loader.changed.emit()
     assert dialog.use_button.isHidden(), "a server is in use"
 
 
@@ -159,7 +159,7 @@ def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, places: Pl
     dialog.comparison.outcome = CompareResult(dialog.comparison.outcome.results[:3])
     dialog.refresh()
     dialog.use_button.click()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert app.engine.loaded[-1] == (target, places[1])
 
 
@@ -202,15 +202,15 @@ def test_the_drafters_follow_the_model_folder(begin: Start, places: Places) -> N
     loaded(app, LoadPair(target, first))
     dialog_with_drafters(app)
     root, new = Cache().root, Cache().root.with_name("moved")
-    app.conductor.loader.moved(root, new)
-    assert app.conductor.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
+    app.loader.moved(root, new)
+    assert app.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
 
 
 def test_one_drafter_offers_no_choice(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_compare()
     dialog = app.window.dialogs.find(CompareDialog)
-    app.until(lambda: len(app.conductor.loader.drafters) == 1)
+    app.until(lambda: len(app.loader.drafters) == 1)
     assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
 
 
@@ -242,7 +242,7 @@ def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(begin: Start, 
     app = begin()
     dialog = stopped_at_the_second_drafter(app, places)
     dialog.close()
-    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    app.until(lambda: not app.activity.busy and not app.loader.running)
     assert app.engine.loaded[-1] == places[:2]
     app.ask("Still here?")
 
@@ -269,8 +269,8 @@ def test_auto_is_chosen_first_and_names_the_fastest_drafter(begin: Start, places
     ]
     assert (box.currentIndex(), one.auto, one.shown.folders) == (0, True, (target, second))
     app.services.picker.use()
-    app.until(lambda: not app.conductor.loader.running and app.conductor.loader.loaded_from is not None)
-    assert app.conductor.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
+    app.until(lambda: not app.loader.running and app.loader.loaded_from is not None)
+    assert app.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
 
 
 def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, places: Places) -> None:
@@ -321,7 +321,7 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(begin: Start, places:
     assert box.currentIndex() == 1 and state(app) == "ready"
     app.services.picker.use()
     app.until(lambda: state(app) == "loaded")
-    assert app.conductor.loader.loaded_from == LoadPair(target, first)
+    assert app.loader.loaded_from == LoadPair(target, first)
     box.activated.emit(0)
     assert (box.currentIndex(), state(app)) == (0, "ready")
     loaded(app, LoadPair(target, first))
@@ -352,7 +352,7 @@ def test_a_reply_says_which_drafter_it_used(begin: Start) -> None:
     drafted = replace(stats(), drafter="lab/D", drafter_kind="DSpark")
     app = begin(ScriptedEngine(pair=pair))
     app.ask("Hi")
-    assert app.conductor.chat.turns[-1].reply.drafter_kind == "DSpark"
+    assert app.session.chat.turns[-1].reply.drafter_kind == "DSpark"
     assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
     assert wording.chip(Reply("dflash", 9, reason="eos", stats=drafted)).startswith("DSpark · 6.0 tokens/round")
     assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain · DFlash off"
@@ -419,12 +419,12 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start
     dialog.all_drafters.click()
     dialog.prompt.setPlainText("And now?")
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert len(dialog.figures.rows) == 2 and history.list.count() == 2
     history.list.setCurrentRow(1)
     assert (cells(dialog), dialog.headline.text(), dialog.verdict.text()) == shown
     assert dialog.prompt.toPlainText() == "Which one?" and not dialog.image_button.isEnabled() and dialog.use_button.isHidden()
-    (stored,) = [one for one in app.conductor.comparisons.records if one.of_drafters]
+    (stored,) = [one for one in app.services.comparisons.records if one.of_drafters]
     store = Store(None)
     store.save_comparison(stored)
     assert store.comparisons() == (stored,)
@@ -455,7 +455,7 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: P
     assert not dialog.prompt.isEnabled() and dialog.run_button.isEnabled() and "last 2 prompts" in dialog.hint.text()
     before = len(app.engine.requests)
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy and not app.conductor.loader.running)
+    app.until(lambda: not app.activity.busy and not app.loader.running)
     asked = [[one.content for one in request.messages] for request in app.engine.requests[before:]]
     one, two = ["One?"], ["One?", "Fine.", "Two?"]
     assert asked == [*[one] * 3, *[two] * 3, one, two]
@@ -463,7 +463,7 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: P
     assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
     assert dialog.record is not None and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
     app.until(dialog.several.isVisible)
-    app.conductor.new_chat()
+    app.session.new_chat()
     assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
     dialog.prompt.clear()
     assert not dialog.run_button.isEnabled(), "nothing to compare"

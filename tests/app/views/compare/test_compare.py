@@ -40,7 +40,7 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     app.ask("Hi")
     app.window.top_bar.compare.click()
     dialog = app.window.dialogs.find(CompareDialog)
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
     assert dialog.headline.text() == "DFlash is 3.9× as fast"
@@ -60,10 +60,10 @@ def test_a_comparison_can_be_exact(begin: Start) -> None:
     app.ask("Hi")
     app.run("compare")
     dialog = app.window.dialogs.find(CompareDialog)
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     dialog.exact.click()
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert [request.exact for request in app.engine.requests] == [False, False, False, True, True]
 
 
@@ -71,9 +71,9 @@ def test_closing_the_dialog_stops_the_comparison(begin: Start) -> None:
     app = begin(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
+    app.until(lambda: app.services.compare_runner.comparison.current is not None)
     app.window.dialogs.find(CompareDialog).close()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     app.ask("And on")
     assert app.answer == "Fine."
 
@@ -82,7 +82,7 @@ def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
+    app.until(lambda: app.services.compare_runner.comparison.current is not None)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.quit()
     assert app.window.dialogs.find(CompareDialog) is None
@@ -93,7 +93,7 @@ def test_a_failed_comparison_shows_the_error(begin: Start) -> None:
     app = begin(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.window.dialogs.find(CompareDialog).error.label.text() == "The memory ran out."
     assert app.window.dialogs.find(CompareDialog).record is None
     app.window.dialogs.find(CompareDialog).close()
@@ -103,7 +103,7 @@ def compared(app: Running) -> CompareDialog:
     """Ask a question and compare it."""
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)
 
@@ -114,7 +114,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
         app.ask(prompt)
     second = reply_views(app.window.transcript)[1]
     second.buttons.compare.click()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
     assert "The 2 messages before this prompt are included." in app.window.dialogs.find(CompareDialog).hint.text()
@@ -125,25 +125,25 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(begin: Start) -> N
     app = begin(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
     app.ask("One")
     app.send("Two")
-    app.conductor.compare_turn(app.conductor.chat.turns[0])
+    app.services.comparer.compare_turn(app.session.chat.turns[0])
     assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
-    app.conductor.stop()
-    app.until(lambda: not app.conductor.busy)
+    app.activity.stop()
+    app.until(lambda: not app.activity.busy)
 
 
 def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(begin: Start) -> None:
     app = begin()
     app.ask("Before")
-    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
+    app.session.set_settings(replace(app.session.chat.settings, system="Be brief.", max_tokens=33))
     app.run("compare_prompt")
     dialog = app.window.dialogs.find(CompareDialog)
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
     dialog.prompt.submitted.emit()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["Be brief.", "Alone"] and asked.max_tokens == 33
-    assert len(app.conductor.chat.turns) == 1, "the chat is unchanged"
+    assert len(app.session.chat.turns) == 1, "the chat is unchanged"
 
 
 def test_repeats_alternate_and_show_medians_with_ranges(begin: Start) -> None:
@@ -161,8 +161,8 @@ def test_repeats_alternate_and_show_medians_with_ranges(begin: Start) -> None:
 
 def compared_with(app: Running, repeats: int) -> CompareDialog:
     app.ask("Hi")
-    app.conductor.compare_turns(app.conductor.chat.turns[-1:], ComparisonOptions(repeats))
-    app.until(lambda: not app.conductor.busy)
+    app.services.comparer.compare_turns(app.session.chat.turns[-1:], ComparisonOptions(repeats))
+    app.until(lambda: not app.activity.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)
 
@@ -171,7 +171,7 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qt
     app = begin()
     dialog = compared(app)
     dialog.close()
-    app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
+    app.services.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
     app.run("compare_prompt")
     dialog = app.window.dialogs.find(CompareDialog)
     dialog.history_button.click()
@@ -183,9 +183,9 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qt
     assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9× as fast"
     assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
     qtbot.keyClick(history.list, Qt.Key.Key_Backspace)
-    app.until(lambda: len(app.conductor.comparisons.records) == 1)
-    app.conductor.comparisons.read()
-    app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
+    app.until(lambda: len(app.services.comparisons.records) == 1)
+    app.services.comparisons.read()
+    app.until(lambda: [one.pair for one in app.services.comparisons.records] == [PAIR.name])
 
 
 def with_verdict(record: ComparisonRecord, verdict: str, at: int = 0, margin: float | None = None) -> ComparisonRecord:
@@ -206,8 +206,8 @@ def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, mon
     for prompt in (short, long):
         for verdict in get_args(ComparisonVerdict):
             record = with_verdict(replace(dialog.record, prompt=prompt, created=created.timestamp()), verdict)
-            monkeypatch.setattr(app.conductor.comparisons, "records", (record,))
-            app.conductor.comparisons.changed.emit()
+            monkeypatch.setattr(app.services.comparisons, "records", (record,))
+            app.services.comparisons.changed.emit()
             drawn.clear()
             history.list.grab()
             date, result, text = drawn
@@ -243,11 +243,11 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: app.conductor.compare_runner.comparison.current is not None)
+    app.until(lambda: app.services.compare_runner.comparison.current is not None)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.dialogs.find(CompareDialog).close()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
 
 
 def test_text_of_a_table_can_be_selected(begin: Start) -> None:
@@ -266,13 +266,13 @@ def test_text_of_a_table_can_be_selected(begin: Start) -> None:
 )
 def test_any_prompt_is_compared_stored_and_drawn(begin: Start, prompt: str) -> None:
     app = begin()
-    app.conductor.compare_prompt(prompt)
-    app.until(lambda: not app.conductor.busy)
+    app.services.comparer.compare_prompt(prompt)
+    app.until(lambda: not app.activity.busy)
     dialog = app.window.dialogs.find(CompareDialog)
     assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
     assert not card(app.theme, dialog.record).isNull()
-    app.conductor.comparisons.read()
-    app.until(lambda: [one.prompt for one in app.conductor.comparisons.records] == [clean(prompt).strip()])
+    app.services.comparisons.read()
+    app.until(lambda: [one.prompt for one in app.services.comparisons.records] == [clean(prompt).strip()])
 
 
 # Records
@@ -373,7 +373,7 @@ def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> No
     app.ask("Hi")
     app.run("compare")
     dialog = app.window.dialogs.find(CompareDialog)
-    app.until(lambda: not app.conductor.busy and dialog.figures.height() > 0)
+    app.until(lambda: not app.activity.busy and dialog.figures.height() > 0)
     shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides[0])
     tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
     assert tops == sorted(tops)

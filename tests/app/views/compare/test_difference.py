@@ -38,7 +38,7 @@ class PartingEngine(ScriptedEngine):
 def opened(app: Running) -> CompareDialog:
     app.ask("Hi")
     app.run("compare")
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.window.dialogs.find(CompareDialog) is not None
     return app.window.dialogs.find(CompareDialog)
 
@@ -116,7 +116,7 @@ def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) 
     dialog = opened(app)
     assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides)
     dialog.run_button.click()
-    app.until(lambda: not app.conductor.busy and dialog.record is not None)
+    app.until(lambda: not app.activity.busy and dialog.record is not None)
     assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides)
 
 

@@ -95,7 +95,7 @@ def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain:
     app = start(data=tmp_path)
     form = form_for(app)
     form.advanced.click()
-    server = ServerForm(app.theme, app.conductor.tools, None, app.window)
+    server = ServerForm(app.theme, app.tools, None, app.window)
     models = ModelSettings(app.theme, app.services.picker)
     app.window.dialogs.show_server()
     local = app.window.dialogs.find(ServerDialog)

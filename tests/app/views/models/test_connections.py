@@ -284,7 +284,7 @@ def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
     form.save.click()
     width = app.window.width()
     app.services.picker.use()
-    app.until(lambda: app.conductor.loader.pair is not None)
+    app.until(lambda: app.loader.pair is not None)
     name = app.window.top_bar.name.text()
     assert "\n" not in name and "\u202e" not in name and len(name) < 500
     assert app.window.width() == width and picker_of(app).minimumSizeHint().width() < 1000
@@ -388,12 +388,12 @@ def test_the_connection_in_use_is_open_at_the_next_start(begin: Start, vllm: Rep
     app.until(lambda: state(app) == "loaded")
     app.quit()
     again = begin(data=tmp_path)
-    connected = again.conductor.loader.connected_to
+    connected = again.loader.connected_to
     assert connected is not None and connected.name == "Lab"
-    again.conductor.use()
-    again.until(lambda: again.conductor.loader.has_demo)
+    again.activity.use()
+    again.until(lambda: again.loader.has_demo)
     again.quit()
-    assert begin(data=tmp_path).conductor.loader.has_demo
+    assert begin(data=tmp_path).loader.has_demo
 
 
 def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp_path: Path) -> None:
@@ -402,10 +402,10 @@ def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp
     app = start(data=tmp_path)
     bar = app.window.foot.notices
     assert notices(app) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
-    assert bar.choose.isVisible() and bar.again.isVisible() and app.conductor.loader.pair is None
+    assert bar.choose.isVisible() and bar.again.isVisible() and app.loader.pair is None
     app.services.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
     bar.again.click()
-    app.until(lambda: app.conductor.loader.connected_to is not None)
+    app.until(lambda: app.loader.connected_to is not None)
     assert not notices(app)
 
 
@@ -415,7 +415,7 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
     app = start(data=tmp_path)
     assert "didn't respond within 0.5 seconds" in notices(app) and app.window.foot.notices.again.isVisible()
     app.window.foot.notices.again.click()
-    app.until(lambda: app.conductor.loader.progress is not None)
+    app.until(lambda: app.loader.progress is not None)
     host = silent.removeprefix("http://")
     assert app.window.foot.goes_to.text() == f"Messages go to {host}", "messages wait for the connection"
     assert app.window.transcript.welcome.private.isHidden()
@@ -425,7 +425,7 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
 
 def test_a_connection_that_is_gone_opens_the_last_pair(begin: Start, tmp_path: Path) -> None:
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
-    assert begin(data=tmp_path).conductor.loader.has_demo
+    assert begin(data=tmp_path).loader.has_demo
 
 
 @pytest.mark.parametrize("content", ["{ not JSON", '{"version": 99}'])
@@ -459,4 +459,4 @@ def test_a_missing_key_is_reported(begin: Start, vllm: Replay, tmp_path: Path) -
         app = begin(data=tmp_path)
         app.services.picker.connect_to("Lab")
         app.until(lambda: "no key for “Lab”" in notices(app))
-    assert not vllm.seen and app.conductor.loader.has_demo
+    assert not vllm.seen and app.loader.has_demo

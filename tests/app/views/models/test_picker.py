@@ -120,7 +120,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalH
     app.until(lambda: not card(app).main.isEnabled())
     assert card(app).main.toolTip() == "Wait for the reply to finish."
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert card(app).main.isEnabled() and not card(app).main.toolTip()
 
 
@@ -129,12 +129,12 @@ def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(begin: Star
     fetch(hub, Cache())
     app = begin()
     opened(app)
-    app.until(lambda: app.services.picker.machine_measured and not app.conductor.roofline_job.running)
+    app.until(lambda: app.services.picker.machine_measured and not app.roofline_job.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")
     card(app).main.click()
-    app.until(lambda: state(app) == "loaded" and app.conductor.loader.progress is None)
+    app.until(lambda: state(app) == "loaded" and app.loader.progress is None)
     app.services.picker.refresh()
     qtbot.wait(500)
     assert len(app.engine.measured) == 1
@@ -396,9 +396,9 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(begin: Start,
     monkeypatch.setattr(engine, "load", refused)
     from mlx_engine.contract.requests import LoadPair
 
-    app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
+    app.activity.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.loader.progress is None)
+    assert app.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
 def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(begin: Start) -> None:
@@ -407,19 +407,19 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     engine = ScriptedEngine()
     app = begin(engine)
     engine.load_error = refuse("The target is damaged.")
-    app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded."
+    app.activity.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.loader.progress is None)
+    assert app.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded."
     engine.load_error = None
-    app.conductor.use()
-    app.until(lambda: app.conductor.loader.pair is not None)
+    app.activity.use()
+    app.until(lambda: app.loader.pair is not None)
     engine.load_gate = threading.Event()
-    app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loader.progress is not None and app.conductor.loader.progress.fraction > 0)
-    app.conductor.loader.cancel()
+    app.activity.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.loader.progress is not None and app.loader.progress.fraction > 0)
+    app.loader.cancel()
     engine.load_gate.set()
-    app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is None or "cancelled" not in app.notices[-1]
+    app.until(lambda: app.loader.progress is None)
+    assert app.loader.pair is None or "cancelled" not in app.notices[-1]
 
 
 def test_large_text_fits_and_survives_a_change_of_appearance(begin: Start) -> None:
@@ -476,15 +476,15 @@ def test_the_recorded_speed_is_that_of_the_finished_reply(begin: Start, monkeypa
     app = begin(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
     app.ask("First")
     app.until(lambda: noted == [11.0])  # two threads record in any order
-    first = app.conductor.chat.id
+    first = app.session.chat.id
     app.run("new_chat")
     app.send("Second")
-    app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
-    app.conductor.open_chat(first)
-    app.until(lambda: app.conductor.chat.id == first)
+    app.until(lambda: app.session.chat.turns[-1].reply.answer == "b")
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
     gate.set()
-    app.until(lambda: not app.conductor.busy)
-    app.conductor.compare()  # comparisons are not recorded
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
+    app.services.comparer.compare()  # comparisons are not recorded
+    app.until(lambda: not app.activity.busy)
     app.until(lambda: len(noted) == 2)
     assert noted == [11.0, 999.0]

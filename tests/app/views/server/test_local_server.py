@@ -52,7 +52,7 @@ def test_the_app_refuses_a_connection_to_its_own_server(start: Start) -> None:
         assert form.verdict.text() == reason and form.test.isEnabled() and saved.saved == ()
     saved.put(SavedConnection("Earlier", RemoteConnection(server.url)))  # from a time when another server used the port
     app.services.picker.connect_to("Earlier")
-    assert not app.conductor.loader.running and app.notices == [reason]
+    assert not app.loader.running and app.notices == [reason]
     message = app.window.dialogs.find(PickerDialog).message
     assert message.isVisible() and message.text() == reason
     app.services.server.set_on(False)
@@ -136,7 +136,7 @@ def test_without_a_pair_clients_are_told_so_until_one_is_loaded(begin: Start) ->
     app.start()
     assert post(server).status_code == 503
     engine.load_gate.set()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert post(server).status_code == 200
 
 
@@ -149,12 +149,12 @@ def test_server_answers_from_the_pair_that_the_user_switches_to(begin: Start) ->
     app.until(lambda: bool(engine.requests))
     engine.load_gate = threading.Event()
     engine.pair = replace(PAIR, name="Other pair")
-    app.conductor.use(LoadPair())
+    app.activity.use(LoadPair())
     asking.thread.join(120)
     assert asking.response is not None and asking.response.status_code == 503, "the reply doesn't delay loading"
     assert post(server).status_code == 503
     engine.load_gate.set()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
     assert post(server).json()["model"] == "other-pair"
 
 
@@ -173,7 +173,7 @@ def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
     asking = Asking(server, model="other-pair")
     app.until(lambda: not asking.thread.is_alive())
     assert asking.response is not None and asking.response.json()["model"] == "other-pair"
-    assert app.conductor.loader.loaded_from == LoadPair(tmp_path, None)
+    assert app.loader.loaded_from == LoadPair(tmp_path, None)
     assert app.window.top_bar.name.text() == "Other pair"
     asking = Asking(server, model="missing")
     app.until(lambda: not asking.thread.is_alive())
@@ -191,18 +191,18 @@ def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
     app.services.preferences.load_on_request = True
     server = turn_on(app)
     engine.load_gate = threading.Event()
-    app.conductor.use(LoadPair())
+    app.activity.use(LoadPair())
     asking = Asking(server, model="other-pair")
     app.until(lambda: not asking.thread.is_alive())
     assert asking.response is not None and asking.response.status_code == 503
     engine.load_gate.set()
-    app.until(lambda: not app.conductor.loader.running)
+    app.until(lambda: not app.loader.running)
 
 
 def test_the_model_id_does_not_depend_on_the_windows_language(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.session.pair_session.tr", lambda text, **values: "Demo-Paar")
     app = begin()
-    assert app.conductor.loader.pair is not None and app.conductor.loader.pair.name == "Demo-Paar"
+    assert app.loader.pair is not None and app.loader.pair.name == "Demo-Paar"
     assert post(turn_on(app)).json()["model"] == "demo-pair"
 
 
@@ -215,7 +215,7 @@ def test_a_chat_reply_starts_while_programs_get_theirs(begin: Start) -> None:
     app.until(lambda: len(engine.requests) == 2)
     app.ask("And I?")
     assert engine.requests[-1].foreground and not any(request.foreground for request in engine.requests[:2])
-    assert app.conductor.chat.turns[-1].reply.answer == "Fine."
+    assert app.session.chat.turns[-1].reply.answer == "Fine."
     assert all(one.thread.is_alive() for one in asking)
     forever.set()
     for one in asking:
@@ -231,11 +231,11 @@ def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) 
     server = turn_on(app)
     asking = Asking(server)
     app.until(lambda: server.programs == 1)
-    app.conductor.compare()
+    app.services.comparer.compare()
     notice = "The comparison will start when replies to other programs finish."
     assert app.notices == [notice]
     forever.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     asking.thread.join(120)
     assert asking.response is not None and asking.response.status_code == 200 and notice not in app.notices
 

@@ -99,6 +99,6 @@ def test_live_requests_are_listed_up_to_a_limit(begin: Start) -> None:
 
 def test_the_palette_opens_the_page(start: Start) -> None:
     app = start()
-    found = {command.text: command for command in palette_commands(app.window.commands, app.conductor)}
+    found = {command.text: command for command in palette_commands(app.window.commands, app.session, app.library)}
     found["Local Server"].do()
     assert page_of(app).isVisible()

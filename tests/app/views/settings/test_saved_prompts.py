@@ -22,14 +22,14 @@ Start = Callable[..., Running]
 def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     """Return a list that receives the requests of a kind that the window makes from now on."""
     seen: list[Request] = []
-    submit = app.conductor.engine.submit
+    submit = app.services.engine.submit
 
     def note(request: Request, receive: Callable) -> object:
         if isinstance(request, kind):
             seen.append(request)
         return submit(request, receive)
 
-    monkeypatch.setattr(app.conductor.engine, "submit", note)
+    monkeypatch.setattr(app.services.engine, "submit", note)
     return seen
 
 
@@ -76,7 +76,7 @@ def test_deleting_a_chat_deletes_its_prompts(begin: Start, monkeypatch: pytest.M
     app = begin()
     app.services.saved_prompts.apply()
     asked = sent(app, ForgetPrompts, monkeypatch)
-    app.conductor.library.removed.emit(["one", "two"])
+    app.library.removed.emit(["one", "two"])
     assert asked == [ForgetPrompts(("one", "two"))]
 
 
@@ -88,30 +88,29 @@ def test_replies_name_their_chat_and_whether_it_is_private(begin: Start, private
     assert dialog is not None
     dialog.form.private.setChecked(private)
     app.ask("Hi")
-    assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.conductor.chat.id, private)
+    assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.session.chat.id, private)
 
 
 def test_a_chat_that_becomes_private_deletes_its_prompts(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     app.ask("Hi")
     asked = sent(app, ForgetPrompts, monkeypatch)
-    conductor = app.conductor
-    conductor.set_settings(replace(conductor.chat.settings, private=True))
-    conductor.save_settings()
-    assert asked == [ForgetPrompts((conductor.chat.id,))]
+    app.session.set_settings(replace(app.session.chat.settings, private=True))
+    app.session.save_settings()
+    assert asked == [ForgetPrompts((app.session.chat.id,))]
 
 
 def test_the_engine_hears_which_chats_may_have_saved_prompts(begin: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """At launch, and when another folder is used: earlier deletions may have failed."""
     app = begin()
     app.ask("Hi")
-    kept, conductor = app.conductor.chat.id, app.conductor
+    kept = app.session.chat.id
     app.services.saved_prompts.apply()
     asked = sent(app, SavePrompts | KeepPrompts, monkeypatch)
-    conductor.library.loaded.emit("")
+    app.library.loaded.emit("")
     app.services.saved_prompts.move(tmp_path)
-    conductor.set_settings(replace(conductor.chat.settings, private=True))
-    conductor.save_settings()
+    app.session.set_settings(replace(app.session.chat.settings, private=True))
+    app.session.save_settings()
     app.services.preferences.prompt_space = "5"
     app.services.preferences.save_prompts = False
     ids = [set(request.chats) for request in asked if isinstance(request, KeepPrompts)]

@@ -260,7 +260,7 @@ def test_all_settings_can_be_reset(begin: Start, monkeypatch: pytest.MonkeyPatch
     app = begin()
     preferences = app.services.preferences
     preferences.appearance, preferences.text_size, preferences.new_chats = "dark", 18, ChatSettings("Be brief.")
-    app.conductor.tools.put(ServerConfig("notes", command="notes-server"))
+    app.tools.put(ServerConfig("notes", command="notes-server"))
     asked: list[str] = []
     monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.extend(texts[1:3]) or True)
     app.window.dialogs.show_settings("advanced")
@@ -268,6 +268,6 @@ def test_all_settings_can_be_reset(begin: Start, monkeypatch: pytest.MonkeyPatch
     next(one for one in dialog.findChildren(QPushButton) if one.text() == "Reset…").click()
     title, question = asked
     assert title == "Reset All Settings?" and "tool servers" in question
-    assert "notes" in app.conductor.tools.status
+    assert "notes" in app.tools.status
     assert (preferences.appearance, preferences.text_size, preferences.new_chats) == ("system", DEFAULT_TEXT_SIZE, ChatSettings())
     assert app.theme.text_pixels == DEFAULT_TEXT_SIZE

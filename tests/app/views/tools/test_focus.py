@@ -40,12 +40,12 @@ def test_every_example_leaves_the_focus_in_the_composer(start: Start, servers: t
     for slow in (False, True):
         servers.slow = slow
         for card in (welcome.calculation, *welcome.cards):
-            app.conductor.new_chat()
+            app.session.new_chat()
             app.window.composer.focus()
             click(qtbot, card)
             if slow and card is welcome.calculation:
                 servers.made[0].finish("Calculator")
-            app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
+            app.until(lambda: not app.session.chat.empty and not app.activity.busy)
             assert_focus_in_composer(app, card.prompt)
             qtbot.keyClicks(app.window.focusWidget(), "abc")
             assert app.window.composer.text == "abc" and app.window.sidebar.search.text() == ""
@@ -65,8 +65,8 @@ def test_keys_typed_while_an_example_waits_for_its_tools_stay_in_the_composer(
     assert bar.isVisible() and app.notices == [], "Return without a message changes nothing"
     qtbot.keyClicks(composer.field, "abc")
     servers.made[0].finish("Calculator")
-    app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
-    assert [turn.prompt for turn in app.conductor.chat.turns] == [calculation.prompt]
+    app.until(lambda: not app.session.chat.empty and not app.activity.busy)
+    assert [turn.prompt for turn in app.session.chat.turns] == [calculation.prompt]
     assert composer.text == "abc" and not bar.isVisible()
 
 
@@ -77,17 +77,17 @@ def test_an_example_chosen_with_the_keyboard_moves_the_focus_to_the_composer(
     activate(app, qtbot)
     welcome = app.window.transcript.welcome
     for card in (welcome.calculation, *welcome.cards):
-        app.conductor.new_chat()
+        app.session.new_chat()
         card.setFocus(Qt.FocusReason.TabFocusReason)
         qtbot.keyClick(card, Qt.Key.Key_Space)
-        app.until(lambda: not app.conductor.chat.empty and not app.conductor.busy)
+        app.until(lambda: not app.session.chat.empty and not app.activity.busy)
         assert_focus_in_composer(app, card.prompt)
 
 
 def test_tab_goes_through_the_examples_and_notices_from_top_to_bottom(start: Start) -> None:
     app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
     welcome, bar, field = app.window.transcript.welcome, app.window.foot.notices, app.window.composer.field
-    app.conductor.notify(
+    app.services.notices.post(
         Notice("Imported 2 chats.", actions=tuple(NoticeAction(title, lambda: None) for title in ("Show", "Undo")))
     )
     show, undo = (each for each in bar.findChildren(QAbstractButton) if each.text() in ("Show", "Undo"))
@@ -105,14 +105,14 @@ def test_every_notice_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBo
     for by_keyboard in (False, True):
         for made in (notices.close_button, notices.demo, notices.again, notices.choose):
             app.window.composer.focus()
-            app.conductor.notify(Notice("Something happened.", "error", offer="load", again="Nowhere"))
+            app.services.notices.post(Notice("Something happened.", "error", offer="load", again="Nowhere"))
             assert_focus_in_composer(app, "a notice")
             if by_keyboard:
                 made.setFocus(Qt.FocusReason.TabFocusReason)
                 qtbot.keyClick(made, Qt.Key.Key_Space)
             else:
                 click(qtbot, made)
-            app.until(lambda: not app.conductor.loader.running)
+            app.until(lambda: not app.loader.running)
             for dialog in app.window.findChildren(QDialog):
                 dialog.close()
             activate(app, qtbot)
@@ -125,7 +125,7 @@ def test_every_answer_to_an_approval_card_leaves_the_focus_in_the_composer(start
     activate(app, qtbot)
     for by_keyboard in (False, True):
         for number in range(4):
-            app.conductor.new_chat()
+            app.session.new_chat()
             app.window.composer.focus()
             ask_for_card(app)
             first, second = cards(app)
@@ -136,10 +136,10 @@ def test_every_answer_to_an_approval_card_leaves_the_focus_in_the_composer(start
             choose(app, first, number)
             assert_focus_in_composer(app, f"answer {number}")
             click(qtbot, second.choices[1])
-            app.until(lambda: not app.conductor.busy)
+            app.until(lambda: not app.activity.busy)
             assert_focus_in_composer(app, "Deny")
-            for server, tool in app.conductor.tools.approvals.always():
-                app.conductor.tools.approvals.revoke(server, tool)
+            for server, tool in app.tools.approvals.always():
+                app.tools.approvals.revoke(server, tool)
 
 
 def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtBot) -> None:
@@ -181,8 +181,8 @@ def test_the_focus_stays_where_the_user_moved_it(start: Start, qtbot: QtBot) -> 
     app = start(ScriptedEngine([[commit("Half "), gate, commit("whole."), done()]]))
     app.send("Hello")
     app.window.sidebar.search.setFocus()
-    app.conductor.notify("Something happened.")
+    app.services.notices.post("Something happened.")
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     app.window.foot.notices.clear()
     assert app.window.focusWidget() is app.window.sidebar.search

@@ -36,7 +36,7 @@ def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
     tools = tuple(Tool("git&hub", name, description=HOSTILE) for name in ("search", "push", HOSTILE))
     servers.answers["git&hub"] = ServerStatus("", "ready", tools=tools)
     running = start(calling_engine(), data=tmp_path)
-    running.conductor.tools.put(GITHUB)
+    running.tools.put(GITHUB)
     return running
 
 
@@ -45,24 +45,24 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 
 
 def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Running, servers: type[FakeServers]) -> None:
-    button, conductor = app.window.foot.tools, app.conductor
+    button = app.window.foot.tools
     app.ask("Hello")
     assert app.engine.requests[-1].tools == () and not button.is_active and servers.made[0].started == []
     menu = entries(button.make_menu())
     assert list(menu) == ["Calculator", "Files", "git&&hub → api.example", "Tools Settings…"]
     menu["Calculator"].trigger()
-    assert conductor.chat.settings.tool_servers == ("Calculator",) and conductor.tools.builtin("calculator").enabled
-    app.until(lambda: button.is_active and list(conductor.offered_tools) == ["calculator"])
+    assert app.session.chat.settings.tool_servers == ("Calculator",) and app.tools.builtin("calculator").enabled
+    app.until(lambda: button.is_active and list(app.session.offered_tools) == ["calculator"])
     assert button.accessibleName() == "Tools in this chat: Calculator"
     entries(button.make_menu())["Calculator"].trigger()
-    assert not button.is_active and conductor.offered_tools == {}
-    assert conductor.tools.builtin("calculator").enabled  # other chats may use it
+    assert not button.is_active and app.session.offered_tools == {}
+    assert app.tools.builtin("calculator").enabled  # other chats may use it
 
 
 def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> None:
-    button, conductor = app.window.foot.tools, app.conductor
-    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
-    app.until(lambda: len(conductor.offered_tools) == 3)
+    button = app.window.foot.tools
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.until(lambda: len(app.session.offered_tools) == 3)
     menu = button.make_menu()
     (inner,) = [action.menu() for action in menu.actions() if action.menu()]
     assert isinstance(inner, QMenu) and inner.title().strip() == "3 of 3 tools"
@@ -71,16 +71,16 @@ def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> No
     inner.popup(QPoint(0, 0))
     qtbot.mouseClick(inner, Qt.MouseButton.LeftButton, pos=inner.actionGeometry(inner.actions()[1]).center())
     assert inner.isVisible()  # for the next one
-    assert conductor.chat.settings.tools_off == ("git&hub/push",)
-    assert [tool.name for tool in conductor.offered_tools.values()] == ["search", HOSTILE]
+    assert app.session.chat.settings.tools_off == ("git&hub/push",)
+    assert [tool.name for tool in app.session.offered_tools.values()] == ["search", HOSTILE]
     inner.actions()[1].trigger()
-    assert conductor.chat.settings.tools_off == ()
+    assert app.session.chat.settings.tools_off == ()
     menu.close()
 
 
 def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Running) -> None:
-    button, conductor = app.window.foot.tools, app.conductor
-    conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    button = app.window.foot.tools
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.until(lambda: button.tokens.count == 120)
     assert button.toolTip().splitlines() == [
         "Tools in this chat: git&hub",
@@ -93,60 +93,60 @@ def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Ru
     app.type("Hello")
     app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
     assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too
-    conductor.set_settings(ChatSettings())
+    app.session.set_settings(ChatSettings())
     app.until(lambda: button.tokens.count is None)
     assert button.toolTip() == "Tools" and private.text() == "Everything you write stays on this computer."
 
 
 def test_a_server_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
     servers.answers["git&hub"] = failed("It broke.")
-    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.until(lambda: "git&hub: It broke." in app.window.foot.tools.toolTip())
 
 
 def test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools(start: Start, servers: type[FakeServers]) -> None:
     app = start()
     button = app.window.foot.tools
-    app.conductor.set_settings(ChatSettings(tool_servers=("Calculator",)))
+    app.session.set_settings(ChatSettings(tool_servers=("Calculator",)))
     assert not button.isEnabled() and "This model can't call tools." in button.toolTip()
-    assert app.conductor.offered_tools == {} and servers.made[0].started == []
+    assert app.session.offered_tools == {} and servers.made[0].started == []
     assert app.window.transcript.welcome.calculation.isHidden()
 
 
 def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Running) -> None:
-    conductor = app.conductor
     app.ask("Hello")
     chosen = ChatSettings(tool_servers=("git&hub",), tools_off=("git&hub/push",))
-    conductor.set_settings(chosen)
-    conductor.save_settings()
-    first = conductor.chat.id
-    conductor.new_chat()
-    assert conductor.chat.settings.tool_servers == ("git&hub",) and conductor.chat.settings.tools_off == ("git&hub/push",)
-    conductor.set_settings(replace(conductor.chat.settings, private=True))
-    assert conductor.chat.settings.tool_servers == ()  # a private chat has tools only if the user turns them on
-    conductor.set_settings(replace(conductor.chat.settings, tool_servers=("Files",)))
-    assert conductor.chat.settings.tool_servers == ("Files",)
-    conductor.apply_preset(Preset("Brief", ChatSettings("Be brief.", tool_servers=("Calculator",))))
-    assert conductor.chat.settings.tool_servers == ("Files",)
-    conductor.open_chat(first)
-    app.until(lambda: conductor.chat.id == first)
-    assert conductor.chat.settings == chosen
+    app.session.set_settings(chosen)
+    app.session.save_settings()
+    first = app.session.chat.id
+    app.session.new_chat()
+    assert app.session.chat.settings.tool_servers == ("git&hub",) and app.session.chat.settings.tools_off == ("git&hub/push",)
+    app.session.set_settings(replace(app.session.chat.settings, private=True))
+    assert app.session.chat.settings.tool_servers == ()  # a private chat has tools only if the user turns them on
+    app.session.set_settings(replace(app.session.chat.settings, tool_servers=("Files",)))
+    assert app.session.chat.settings.tool_servers == ("Files",)
+    preset = Preset("Brief", ChatSettings("Be brief.", tool_servers=("Calculator",)))
+    app.session.set_settings(preset.applied_to(app.session.chat.settings))
+    assert app.session.chat.settings.tool_servers == ("Files",)
+    app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
+    assert app.session.chat.settings == chosen
 
 
 def test_an_imported_chat_has_no_tools_on(app: Running, tmp_path: Path) -> None:
-    conductor, library = app.conductor, app.conductor.library
+    library = app.library
     app.ask("Hello")
-    conductor.set_settings(ChatSettings("Be brief.", tool_servers=("git&hub",)))
-    conductor.save_settings()
-    first, file = conductor.chat.id, tmp_path / "chats.json"
+    app.session.set_settings(ChatSettings("Be brief.", tool_servers=("git&hub",)))
+    app.session.save_settings()
+    first, file = app.session.chat.id, tmp_path / "chats.json"
     library.export_chats([first], file)
     app.until(file.exists)
     library.delete([first])
     library.import_file(file)
     app.until(lambda: len(library.entries) == 1)
-    conductor.open_chat(next(iter(library.entries)))
-    app.until(lambda: not conductor.chat.empty)
-    assert conductor.chat.settings == ChatSettings("Be brief.")
+    app.session.open_chat(next(iter(library.entries)))
+    app.until(lambda: not app.session.chat.empty)
+    assert app.session.chat.settings == ChatSettings("Be brief.")
 
 
 def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, servers: type[FakeServers]) -> None:
@@ -156,44 +156,44 @@ def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, serv
     welcome.calculation.click()
     assert foot.waiting.label.text() == "The reply will start when the tools are ready."
     servers.made[0].finish("Calculator")
-    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
-    assert app.conductor.chat.settings.tool_servers == ("Calculator",)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+    assert app.session.chat.settings.tool_servers == ("Calculator",)
     assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
     assert foot.waiting.isHidden() and foot.composer.text == ""
 
 
 def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
     app = start(calling_engine(), data=tmp_path)
-    conductor, button = app.conductor, app.window.foot.tools
+    button = app.window.foot.tools
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert len(app.engine.requests[-1].tools) == 1
-    asked = conductor.chat.id
-    assert not conductor.tools.builtin("calculator").enabled, "the settings stay as they are"
+    asked = app.session.chat.id
+    assert not app.tools.builtin("calculator").enabled, "the settings stay as they are"
     assert entries(button.make_menu())["Calculator"].isChecked() and button.is_active
-    conductor.new_chat()
+    app.session.new_chat()
     assert not button.is_active and not entries(button.make_menu())["Calculator"].isChecked()
     app.ask("Hello")
     assert app.engine.requests[-1].tools == ()
-    conductor.open_chat(asked)
-    app.until(lambda: conductor.chat.id == asked)
+    app.session.open_chat(asked)
+    app.until(lambda: app.session.chat.id == asked)
     app.ask("And 7 × 8?")
-    assert len(app.engine.requests[-1].tools) == 1 and app.conductor.tools.connecting(conductor.chat.settings) is False
+    assert len(app.engine.requests[-1].tools) == 1 and app.tools.connecting(app.session.chat.settings) is False
     app.quit()
     again = start(calling_engine(), data=tmp_path)
-    again.until(lambda: again.conductor.chat.id == asked)
+    again.until(lambda: again.session.chat.id == asked)
     again.ask("And 8 × 9?")
     assert len(again.engine.requests[-1].tools) == 1, "its chat keeps it"
-    again.conductor.new_chat()
-    assert again.conductor.chat.settings.tool_servers == () and again.conductor.chat.settings.example_servers == ()
-    assert not again.conductor.tools.builtin("calculator").enabled
+    again.session.new_chat()
+    assert again.session.chat.settings.tool_servers == () and again.session.chat.settings.example_servers == ()
+    assert not again.tools.builtin("calculator").enabled
 
 
 @pytest.mark.parametrize("way", ["Cancel", "Send", "another example"])
 def test_an_example_that_is_not_sent_leaves_the_calculator_off(app: Running, servers: type[FakeServers], way: str) -> None:
     """The chat's next message had it on."""
     servers.slow = True
-    conductor, window = app.conductor, app.window
+    window = app.window
     window.transcript.welcome.calculation.click()
     if way == "Cancel":
         window.foot.waiting.button.click()
@@ -201,21 +201,21 @@ def test_an_example_that_is_not_sent_leaves_the_calculator_off(app: Running, ser
         window.transcript.welcome.cards[0].click()
     if way != "another example":
         app.send("Hello")
-    app.until(lambda: not conductor.chat.empty and not conductor.busy)
-    assert app.engine.requests[-1].tools == () and conductor.chat.settings.tool_servers == ()
+    app.until(lambda: not app.session.chat.empty and not app.activity.busy)
+    assert app.engine.requests[-1].tools == () and app.session.chat.settings.tool_servers == ()
     servers.made[0].finish("Calculator")
-    assert app.window.foot.waiting.isHidden() and len(conductor.chat.turns) == 1
+    assert app.window.foot.waiting.isHidden() and len(app.session.chat.turns) == 1
 
 
 def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Running, servers: type[FakeServers]) -> None:
     """The entry was checked, and its tooltip said “Off”."""
-    conductor, button = app.conductor, app.window.foot.tools
+    button = app.window.foot.tools
     assert entries(button.make_menu())["Calculator"].toolTip() == "Off"
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     entry = entries(button.make_menu())["Calculator"]
     assert entry.isChecked() and entry.toolTip() == "Connected · 1 tool"
-    conductor.new_chat()
+    app.session.new_chat()
     entry = entries(button.make_menu())["Calculator"]
     assert not entry.isChecked() and entry.toolTip() == "Off"
 
@@ -232,21 +232,21 @@ def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
 ) -> None:
     app = start(calling_engine())
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     app.quit()
     again = start(calling_engine())
-    assert again.conductor.chat.empty and again.conductor.chat.settings.tool_servers == ()
+    assert again.session.chat.empty and again.session.chat.settings.tool_servers == ()
 
 
 def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running) -> None:
-    conductor, button = app.conductor, app.window.foot.tools
+    button = app.window.foot.tools
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     for _ in range(2):
         entries(button.make_menu())["Calculator"].trigger()
-    assert conductor.tools.builtin("calculator").enabled
-    conductor.new_chat()
-    assert conductor.chat.settings.tool_servers == ("Calculator",)
+    assert app.tools.builtin("calculator").enabled
+    app.session.new_chat()
+    assert app.session.chat.settings.tool_servers == ("Calculator",)
     app.ask("Hello")
     assert len(app.engine.requests[-1].tools) == 1
 
@@ -254,38 +254,38 @@ def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running
 def test_the_example_leaves_a_draft_alone(app: Running) -> None:
     app.type("My draft")
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
     assert app.window.composer.text == "My draft"
 
 
 def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running, servers: type[FakeServers]) -> None:
     servers.slow = True
-    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.send("Hello")
     assert app.engine.requests == []
     servers.answers["git&hub"] = ServerStatus("", "failed", EngineText("", "It broke."))
     servers.made[0].finish("git&hub")
-    app.until(lambda: bool(app.engine.requests) and not app.conductor.busy)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert app.engine.requests[-1].tools == ()
 
 
 def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, servers: type[FakeServers]) -> None:
     app.engine.replies = [[commit("I think"), done(reason="length", tokens=1024)], answer("Again."), answer("More.")]
-    conductor, foot, welcome = app.conductor, app.window.foot, app.window.transcript.welcome
+    foot, welcome = app.window.foot, app.window.transcript.welcome
     app.ask("Hello")
     app.type("My draft")
     servers.slow = True
     starts = {
-        "Again.": lambda: conductor.regenerate(conductor.chat.turns[-1]),
-        "I thinkMore.": lambda: conductor.resume(conductor.chat.turns[-1]),
+        "Again.": lambda: app.session.regenerate(app.session.chat.turns[-1]),
+        "I thinkMore.": lambda: app.session.resume(app.session.chat.turns[-1]),
         "Fine.": welcome.calculation.click,
     }
     for text, start in starts.items():
         if text == "I thinkMore.":
-            conductor.switch(conductor.chat.turns[-1].answered, -1)
+            app.session.switch(app.session.chat.turns[-1].answered, -1)
         servers.made[0].found["git&hub"] = ServerStatus("git&hub", "off")
-        conductor.set_settings(replace(conductor.chat.settings, tool_servers=("git&hub",)))
+        app.session.set_settings(replace(app.session.chat.settings, tool_servers=("git&hub",)))
         before = len(app.engine.requests)
         start()
         assert foot.waiting.label.text() == "The reply will start when the tools are ready."
@@ -293,26 +293,26 @@ def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, serv
         for server in ("git&hub", *(("Calculator",) if text == "Fine." else ())):
             assert len(app.engine.requests) == before
             servers.made[0].finish(server)
-        app.until(lambda before=before: len(app.engine.requests) > before and not conductor.busy)
+        app.until(lambda before=before: len(app.engine.requests) > before and not app.activity.busy)
         assert foot.waiting.isHidden() and len(app.engine.requests[-1].tools) >= 3
-        assert conductor.chat.turns[-1].reply.answer == text
+        assert app.session.chat.turns[-1].reply.answer == text
 
 
 @pytest.mark.parametrize("way", ["Cancel", "New Chat", "Send"])
 def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers: type[FakeServers], way: str) -> None:
     app.ask("Hello")
     servers.slow = True
-    app.conductor.set_settings(ChatSettings(tool_servers=("git&hub",)))
-    app.conductor.regenerate(app.conductor.chat.turns[-1])
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    app.session.regenerate(app.session.chat.turns[-1])
     if way == "Send":
         app.send("Something else")
     else:
-        app.window.foot.waiting.button.click() if way == "Cancel" else app.conductor.new_chat()
+        app.window.foot.waiting.button.click() if way == "Cancel" else app.session.new_chat()
         assert app.window.foot.waiting.isHidden()
     servers.made[0].finish("git&hub")
-    app.until(lambda: bool(app.conductor.offered_tools))
+    app.until(lambda: bool(app.session.offered_tools))
     if way == "Send":
-        app.until(lambda: len(app.engine.requests) == 2 and not app.conductor.busy)
+        app.until(lambda: len(app.engine.requests) == 2 and not app.activity.busy)
         assert app.engine.requests[-1].messages[-1].content == "Something else"
     else:
         assert len(app.engine.requests) == 1
@@ -320,13 +320,13 @@ def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers:
 
 def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Start, servers: type[FakeServers], tmp_path: Path) -> None:
     app = begin(calling_engine(), data=tmp_path)
-    app.conductor.tools.put(GITHUB)
+    app.tools.put(GITHUB)
     chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
-    app.conductor.set_settings(chosen)
-    app.until(lambda: "push" not in app.conductor.offered_tools)
+    app.session.set_settings(chosen)
+    app.until(lambda: "push" not in app.session.offered_tools)
     app.quit()
     again = begin(calling_engine(), data=tmp_path)
-    assert again.conductor.chat.settings == chosen and again.conductor.chat.empty
+    assert again.session.chat.settings == chosen and again.session.chat.empty
 
 
 @pytest.mark.parametrize("saved", ["", "nonsense", "[]", '{"tool_servers": 1, "tools_off": [2]}', '{"tool_servers": {"a": []}}'])
@@ -334,7 +334,7 @@ def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeSe
     app = start(loaded=False)
     app.services.settings.setValue("tools", saved)
     app.window._restore_state()
-    assert app.conductor.chat.settings == ChatSettings()
+    assert app.session.chat.settings == ChatSettings()
 
 
 def test_the_button_says_that_the_list_of_servers_is_damaged(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def click(card: ServerCard, name: str) -> None:
 
 
 def test_servers_start_when_the_pane_is_shown(app: Running, servers: type[FakeServers]) -> None:
-    app.conductor.tools.put(NOTES)
+    app.tools.put(NOTES)
     app.window.dialogs.show_settings("general")
     assert servers.made[0].started == []
     pane = pane_of(app)
@@ -68,7 +68,7 @@ def test_servers_start_when_the_pane_is_shown(app: Running, servers: type[FakeSe
 
 
 def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch) -> None:
-    box = app.conductor.tools
+    box = app.tools
     servers.answers["notes"] = failed("The program ended.", "Traceback", "ModuleNotFoundError: No module named 'notes'")
     servers.answers["remote"] = ServerStatus("", "sign_in")
     box.save([*box.configs, NOTES, ServerConfig("remote", url="https://api.example/mcp")])
@@ -92,7 +92,7 @@ def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypat
 def test_texts_of_servers_are_shown_as_text(app: Running, servers: type[FakeServers]) -> None:
     tools = tuple(Tool("notes", f"{number}{HOSTILE}", HOSTILE, HOSTILE) for number in range(MAX_TOOLS + 7))
     servers.answers["notes"] = ServerStatus("", "ready", tools=tools)
-    app.conductor.tools.put(NOTES)
+    app.tools.put(NOTES)
     pane = pane_of(app)
     card = pane.cards["notes"]
     app.until(lambda: not card.show_tools.isHidden())
@@ -112,7 +112,7 @@ def test_texts_of_servers_are_shown_as_text(app: Running, servers: type[FakeServ
 
 
 def test_an_approval_is_listed_and_revoked(app: Running) -> None:
-    box = app.conductor.tools
+    box = app.tools
     box.approvals.record(CALCULATE, "", "always")
     card = pane_of(app).cards["Calculator"]
     app.until(lambda: "Always allowed" in texts(card))  # even while the calculator is off
@@ -122,7 +122,7 @@ def test_an_approval_is_listed_and_revoked(app: Running) -> None:
 
 
 def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers: type[FakeServers]) -> None:
-    box = app.conductor.tools
+    box = app.tools
     old = Tool("notes", "search", description="Search.", origin="x")
     servers.answers["notes"] = ServerStatus("", "ready", tools=(replace(old, description="Search and delete."),))
     box.approvals.record(old, "", "always")
@@ -135,7 +135,7 @@ def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers
 
 
 def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    box = app.conductor.tools
+    box = app.tools
     card = pane_of(app).cards["Files"]
     card.switch.click()
     assert card.state.text() == "Add a folder that models may read."
@@ -151,7 +151,7 @@ def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyP
 def test_a_server_is_added_tested_edited_and_removed(
     app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    box, pane = app.conductor.tools, pane_of(app)
+    box, pane = app.tools, pane_of(app)
     pane.add.click()
     (form,) = pane.findChildren(ServerForm)
     for name, target, env, reason in (
@@ -202,7 +202,7 @@ def test_an_address_takes_headers(app: Running) -> None:
     assert form.headers.isEnabled() and not form.env.isEnabled()
     form.headers.setPlainText("Authorization: Bearer a:b")
     form.save.click()
-    config = app.conductor.tools.configs[-1]
+    config = app.tools.configs[-1]
     assert (config.url, config.command, config.headers) == (
         "https://api.example/mcp",
         "",
@@ -211,7 +211,7 @@ def test_an_address_takes_headers(app: Running) -> None:
 
 
 def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeServers], tmp_path: Path) -> None:
-    box, pane = app.conductor.tools, pane_of(app)
+    box, pane = app.tools, pane_of(app)
     file = tmp_path / "claude.json"
     entries = {"notes": {"command": "notes-server", "alwaysAllow": ["write"]}, "<b>x</b>&": {"url": "https://api.example/mcp"}}
     file.write_text(json.dumps({"mcpServers": entries}))
@@ -286,12 +286,12 @@ def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.Monkey
             dialog = pane.findChildren(ImportDialog)[-1]
             assert [config.name for config in dialog.chosen] == names
             dialog.accept()
-    assert [config.name for config in app.conductor.tools.configs[2:]] == ["notes", "search"]
+    assert [config.name for config in app.tools.configs[2:]] == ["notes", "search"]
 
 
 def test_a_verdict_disappears_when_its_form_changes(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """“Enter a command or an address.” stayed while the command was typed, and a late result described another command."""
-    form = ServerForm(app.theme, app.conductor.tools, None, app.window)
+    form = ServerForm(app.theme, app.tools, None, app.window)
     for change in (
         lambda: form.target.textEdited.emit("n"),
         lambda: form.env.setPlainText("A=b"),
@@ -309,7 +309,7 @@ def test_a_verdict_disappears_when_its_form_changes(app: Running, monkeypatch: p
     form.env.clear()
     form.headers.clear()
     late: list[Callable[[ServerStatus], object]] = []
-    monkeypatch.setattr(app.conductor.tools, "test", lambda config, verdict: late.append(verdict))
+    monkeypatch.setattr(app.tools, "test", lambda config, verdict: late.append(verdict))
     form.test.click()
     form.target.setText("other-server")
     form.target.textEdited.emit("other-server")

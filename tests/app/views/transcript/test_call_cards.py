@@ -30,7 +30,7 @@ def called(start: Start, result: str, call: ToolCall = PRODUCT) -> tuple[Running
     """Return the app with a reply whose call has ended, and its card."""
     app, _ = with_tools(start, [calling(call), answer("It is 1888264.")], calculator=result, read_file=result)
     choose(app, ask_for_card(app), 0)
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     return app, cards(app)[0]
 
 
@@ -129,7 +129,7 @@ def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
     field.setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Y, Qt.Key.Key_Enter, Qt.Key.Key_A):
         QTest.keyClick(field, key)
-    assert not tools.called and app.conductor.reply_run.waiting
+    assert not tools.called and app.reply_run.waiting
     assert not any(button.isDefault() or button.autoDefault() for button in card.choices)
 
 
@@ -177,7 +177,7 @@ def test_escape_stops_and_allows_nothing(start: Start) -> None:
     card = ask_for_card(app)
     app.until(card.choices[0].isEnabled)
     app.run("stop")  # Escape
-    assert not tools.called and card.record.state == "stopped" and not app.conductor.busy
+    assert not tools.called and card.record.state == "stopped" and not app.activity.busy
 
 
 def test_a_running_call_shows_its_progress_and_can_be_canceled(start: Start) -> None:
@@ -232,7 +232,7 @@ def test_text_of_all_steps_is_found_selected_and_copied(start: Start) -> None:
 
 def test_token_sources_are_right_after_a_call(start: Start) -> None:
     app, _ = called(start, "1888264")
-    reply = app.conductor.chat.turns[-1].reply
+    reply = app.session.chat.turns[-1].reply
     start_of_last = reply.steps[1].answer_start
     app.theme.show_token_sources(True)
     marks = app.reply.steps[1].blocks.part_view(0).extraSelections()
@@ -245,7 +245,7 @@ def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) 
     app, card = called(start, "line of text\n" * 8_000)
     card.header.click()
     assert "Result" in [label.text() for label in card.findChildren(QLabel)]
-    app.conductor.chat.turns[-1].reply.result_length = 5_657
+    app.session.chat.turns[-1].reply.result_length = 5_657
     app.reply.refresh()
     assert "Result · The model received only the first 5,657 characters" in [label.text() for label in card.findChildren(QLabel)]
     assert card.result.document().blockCount() == 8_001
@@ -311,11 +311,11 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
         start, [[commit("Let me see."), gate, *calling(PRODUCT, text="")], answer("It is 1888264.")], calculator="1888264"
     )
     app.send("What is 4817 × 392?")
-    app.until(lambda: app.conductor.replying_here)
-    asking = app.conductor.chat.id
-    app.conductor.new_chat()
+    app.until(lambda: app.activity.replying_here)
+    asking = app.session.chat.id
+    app.session.new_chat()
     gate.set()
-    app.until(lambda: app.conductor.reply_run.waiting)
+    app.until(lambda: app.reply_run.waiting)
     assert "needs your approval" in app.window.foot.elsewhere.label.text()
     rows = app.window.sidebar.list
     row = rows.describe(rows._rows[asking].index())

@@ -265,7 +265,7 @@ def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
     assert view.header.text() == "▾  Thinking… · 2 words"
     assert view.body.isVisible()
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
     assert not view.body.isVisible()
     assert app.answer == "42"
@@ -286,7 +286,7 @@ def test_thinking_stays_as_the_reader_left_it(start: Start) -> None:
     assert not app.reply.thinking.is_open
     app.reply.thinking.header.click()
     gates[1].set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.activity.busy)
     assert app.reply.thinking.is_open
 
 

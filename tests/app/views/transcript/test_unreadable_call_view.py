@@ -70,10 +70,10 @@ def test_unreadable_call_is_a_folded_card_between_the_texts_around_it(start: Sta
 def test_a_card_is_shown_in_the_running_reply_and_after_a_restart(start: Start, tmp_path: Path) -> None:
     app = asked(start, broken(), data=tmp_path)
     assert [call.header.text() for call in calls(app)] == [f"▸  {TITLE}"] and shown_texts(app) == []
-    chat = app.conductor.chat.id
+    chat = app.session.chat.id
     app.quit()
     again = start(data=tmp_path)
-    again.until(lambda: again.conductor.chat.id == chat)
+    again.until(lambda: again.session.chat.id == chat)
     (call,) = calls(again)
     call.header.click()
     assert code_of(again, call) == BROKEN
@@ -91,7 +91,7 @@ def test_an_open_card_stays_open_while_its_text_grows(start: Start) -> None:
     app = asked(start, broken("<tool_call>```"))
     (call,) = calls(app)
     call.header.click()
-    turn = app.conductor.chat.turns[-1]
+    turn = app.session.chat.turns[-1]
     turn.reply.accept(replace(commit("\n`````\n# Heading"), unreadable_call=True), 0.0)
     app.reply.refresh()
     assert calls(app) == [call] and call.body.isVisible() and code_of(app, call) == "<tool_call>```\n`````\n# Heading"
@@ -143,5 +143,5 @@ def test_token_sources_of_the_text_are_right(start: Start) -> None:
 
 def test_a_screen_reader_hears_that_there_is_a_call_instead_of_its_text(start: Start) -> None:
     app = asked(start, [commit("Let me see.\n")], broken(), [commit("\nHm.")])
-    turn: Turn = app.conductor.chat.turns[-1]
+    turn: Turn = app.session.chat.turns[-1]
     assert sentence(turn) == f"Reply finished. Let me see. {TITLE}. Hm."

@@ -66,9 +66,9 @@ def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **op
     """Load a pair and open the window, with everything read."""
     app = start(data=tmp_path, loaded=False, **options)
     app.start()
-    app.until(lambda: app.conductor.loader.progress is None)
-    app.conductor.use(LoadPair(*folders))
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.until(lambda: app.loader.progress is None)
+    app.activity.use(LoadPair(*folders))
+    app.until(lambda: app.loader.progress is None)
     return app, dialog(app)
 
 
@@ -157,14 +157,14 @@ def test_a_kept_result_is_shown_and_loaded_when_no_reply_runs(
     ]
     assert window.reload.isVisible() and "Reload the pair" in window.outcome.text()
     app.send("Hello")
-    app.until(lambda: app.conductor.busy)
+    app.until(lambda: app.activity.busy)
     loaded = len(engine.loaded)
     window.reload.click()
     assert "when the reply ends" in window.outcome.text() and len(engine.loaded) == loaded
     gate.set()
     app.until(lambda: len(engine.loaded) == loaded + 1)
     assert engine.loaded[-1] == folders
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.until(lambda: app.loader.progress is None)
 
 
 def test_a_result_that_was_not_kept_says_why(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
@@ -236,10 +236,10 @@ def test_the_demo_pair_and_pairs_without_a_drafter_are_not_tuned(begin: Start, f
     window = dialog(app)
     assert "part of Slipstream" in window.notice.label.text() and not window.main.isEnabled() and window.models.isVisible()
     assert window.notice.y() < window.about.y(), "before the text about what tuning would do"
-    app.conductor.use(LoadPair(folders[0]))
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.activity.use(LoadPair(folders[0]))
+    app.until(lambda: app.loader.progress is None)
     assert "has no drafter" in window.notice.label.text() and not window.main.isEnabled()
-    app.conductor.use(LoadPair(*folders))
+    app.activity.use(LoadPair(*folders))
     app.until(lambda: app.services.tuning.surveyed is not None and not app.services.tuning.reading)
     assert window.notice.isHidden() and window.main.isEnabled()
 
@@ -375,8 +375,8 @@ def test_a_pair_that_was_reloaded_needs_no_reload(begin: Start, folders: tuple[P
     window.close()
     write_adapter(adapter_path(drafter, target), AdapterRecord("", "", "2026-11-23", 3.2, 4.0))
     app.engine.pair = replace(PAIR, tuned=True)
-    app.conductor.use(LoadPair(*folders))
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.activity.use(LoadPair(*folders))
+    app.until(lambda: app.loader.progress is None)
     window = dialog(app)
     assert window.reload.isHidden() and window.outcome.text() == "Tuned on 2026-11-23. The tuned drafter is in use."
 
@@ -406,13 +406,13 @@ def test_a_run_paused_earlier_is_mentioned_once(start: Start, folders: tuple[Pat
     save_run_prompts(folder, [(Message("user", "Question 1?"),)])
     save_run_progress(folder, 0.25)
     app = start(data=tmp_path)
-    app.conductor.use(LoadPair(*folders))
+    app.activity.use(LoadPair(*folders))
     app.until(lambda: bool(app.notices))
     assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.notices[0]
     app.window.foot.notices.clear()
-    app.until(lambda: app.conductor.loader.progress is None)
-    app.conductor.use(LoadPair(*folders))
-    app.until(lambda: app.conductor.loader.progress is None)
+    app.until(lambda: app.loader.progress is None)
+    app.activity.use(LoadPair(*folders))
+    app.until(lambda: app.loader.progress is None)
     assert dialog(app).main.text() == "Continue" and app.notices == []
 
 

@@ -1,0 +1,111 @@
+"""What runs in the session, and what may start."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.compare_run import CompareRunner
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
+from app.storage.chat_tree import Chat
+from app.text.language import tr
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.remote.saved_endpoints import SavedConnection
+
+
+class SessionActivity(QObject):
+    """The gate for replies, comparisons, and pairs: one of them starts at a time.
+
+    Args:
+        chat: returns the open chat.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        loader: PairLoader,
+        reply_run: ReplyRun,
+        compare_runner: CompareRunner,
+        notices: Notices,
+        chat: Callable[[], Chat],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._loader, self._reply_run, self._compare_runner = loader, reply_run, compare_runner
+        self._notices, self._chat = notices, chat
+        for job in (reply_run, compare_runner):
+            job.started.connect(self.changed)
+            job.ended.connect(self.changed)
+        reply_run.waiting_changed.connect(self.changed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a reply or a comparison is running."""
+        return self._reply_run.running or self.comparing
+
+    @property
+    def comparing(self) -> bool:
+        return self._compare_runner.running
+
+    @property
+    def replying_here(self) -> bool:
+        """Whether the open chat's reply is being generated."""
+        return self._reply_run.chat is self._chat()
+
+    @property
+    def replying_elsewhere(self) -> str:
+        """Title of another chat whose reply is being generated, or an empty string."""
+        chat = self._reply_run.chat
+        return chat.title if chat is not None and chat is not self._chat() else ""
+
+    @property
+    def why_private(self) -> str:
+        """Why the open chat can't be sent to the server, or an empty string."""
+        if not self._chat().settings.private or not (host := self._loader.sent_to):
+            return ""
+        return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=host)
+
+    def refusal(self) -> Notice | None:
+        """Return why nothing can start now, or None."""
+        if self.comparing:
+            return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
+        if (title := self.replying_elsewhere) and self._reply_run.waiting:
+            return Notice(
+                tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"
+            )
+        if title:
+            text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
+            return Notice(text, until="idle")
+        if self.busy:
+            return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="idle")
+        if self._loader.running and (self._loader.pair is None or self._loader.connecting_to is not None):
+            return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
+        if self._loader.pair is None:
+            return Notice(tr("No models are loaded."), offer="load")
+        return Notice(why, offer="load", until="chat") if (why := self.why_private) else None
+
+    def can_start(self) -> bool:
+        """Return whether a reply or comparison can start, or else say why not."""
+        if refusal := self.refusal():
+            self._notices.post(refusal)
+        return refusal is None
+
+    @Slot()
+    def use(self, pair: LoadPair | None = None) -> None:
+        """Load a pair (by default, the demo pair) in place of the current one."""
+        if not self.busy or self.can_start():  # says why not
+            self._loader.load(pair or LoadPair())
+
+    def connect_to(self, saved: SavedConnection) -> None:
+        """Use a server in place of the loaded pair."""
+        if not self.busy or self.can_start():  # says why not
+            self._loader.connect_to(saved)
+
+    @Slot()
+    def stop(self) -> None:
+        """Stop the open chat's reply and any comparison. Other chats' replies continue."""
+        if self.replying_here:
+            self._reply_run.stop()
+        self._compare_runner.stop()

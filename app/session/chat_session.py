@@ -1,0 +1,285 @@
+"""The open chat: its settings, its messages, and its replies."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.session.activity import SessionActivity
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_library import ChatLibrary
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
+from app.session.tool_box import ToolBox
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat, Node, Turn
+from app.storage.settings import ChatSettings, Preset
+from app.text.language import tr
+from app.text.plain_text import clean
+from mlx_engine.contract.requests import Mode, ToolSpec
+from mlx_engine.mcp.tool import Tool
+
+ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
+SAVE_MS = 500  # delay after the last change of a chat's settings
+
+
+class ChatSession(QObject):
+    """The open chat, which the user edits and sends, and whose replies start here.
+
+    Attributes:
+        chat: the open chat.
+        editing: the turn that is being edited, or None.
+        new_chats: the settings of new chats.
+    """
+
+    settings_changed = Signal()
+    chat_changed = Signal()  # another chat was opened
+    turns_changed = Signal(list)  # list of Turn: the shown branch
+    turn_added = Signal(object)  # Turn, added at the end
+    turn_revealed = Signal(object, object)  # Turn and Node to scroll to
+    editing_changed = Signal(object)  # Turn being edited, or None
+    delayed = Signal(object, str)  # function that starts a reply, to call when the tools are ready; an example's server
+
+    def __init__(
+        self,
+        library: ChatLibrary,
+        loader: PairLoader,
+        tools: ToolBox,
+        attachments: AttachmentReader,
+        reply_run: ReplyRun,
+        activity: SessionActivity,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._loader, self._tools, self._attachments = library, loader, tools, attachments
+        self._reply_run, self._activity, self._notices = reply_run, activity, notices
+        self.new_chats = ChatSettings()
+        self.chat = Chat()
+        self.editing: Turn | None = None
+        self._opening = ""  # id of the chat being read
+        self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
+        self._unsaved: Chat | None = None  # chat with changed settings
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
+        self._save_timer.timeout.connect(self.save_settings)
+        library.loaded.connect(self._open_last)
+        library.removed.connect(self._leave_removed)
+        library.restored.connect(self._return_to_restored)
+        library.revealed.connect(self.open_chat)
+        library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the next reply starts with thinking."""
+        return self.chat.settings.thinking and self._loader.can_think
+
+    @property
+    def offered_tools(self) -> dict[str, Tool]:
+        """The tools of the next reply, keyed by the names sent to the model."""
+        return self._tools.offered(self.chat.settings) if self._loader.can_call_tools else {}
+
+    @property
+    def tool_specs(self) -> tuple[ToolSpec, ...]:
+        """The same tools, for requests."""
+        return tuple(tool.spec(name) for name, tool in self.offered_tools.items())
+
+    @property
+    def next_mode(self) -> Mode:
+        """Decoding mode of the next reply."""
+        return "dflash" if self._loader.can_dflash and (self.chat.settings.dflash or not self._loader.can_plain) else "plain"
+
+    def change(self, **changes: Any) -> None:
+        """Change fields of the open chat's settings, starting with the next reply."""
+        self.set_settings(replace(self.chat.settings, **changes))
+
+    def set_settings(self, settings: ChatSettings) -> None:
+        """Set the open chat's settings, starting with the next reply."""
+        if settings.private and not self.chat.settings.private and self.chat.empty:
+            settings = replace(settings, tool_servers=(), example_servers=())  # from the chat before
+        if settings != self.chat.settings:
+            self.chat.settings = settings
+            if not self.chat.empty:
+                self._unsaved = self.chat
+                self._save_timer.start()
+        self.settings_changed.emit()
+
+    def set_new_chats(self, settings: ChatSettings) -> None:
+        """Set the settings of new chats, and of the open chat if it is new and unchanged."""
+        before, self.new_chats = Preset("", self.new_chats), settings
+        if self.chat.empty and before.fits(self.chat.settings):
+            self.set_settings(Preset("", settings).applied_to(self.chat.settings))
+
+    @Slot()
+    def save_settings(self) -> None:
+        """Save changed settings now."""
+        self._save_timer.stop()
+        if self._unsaved is not None:
+            self._library.save(self._unsaved, ())
+            self._unsaved = None
+
+    def tools_starting(self, example: str = "") -> bool:
+        """Whether a server is starting that the open chat has on, or an example needs."""
+        return self._loader.can_call_tools and self._tools.connecting(self._tools.with_example(self.chat.settings, example))
+
+    def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
+        """Whether a reply waits for the chat's servers; `start` is called then."""
+        if early := self.tools_starting(example):
+            self._tools.warm(self._tools.with_example(self.chat.settings, example))
+            self.delayed.emit(start, example)
+        return early
+
+    @Slot(str)
+    def send(self, prompt: str, files: Sequence[Attachment] = (), example: str = "") -> bool:
+        """Send a message or an edited version; return whether it was sent.
+
+        Args:
+            example: a built-in server that is turned on for this chat, if the message is sent.
+        """
+        prompt = clean(prompt).strip()
+        if self._attachments.reading:
+            self._notices.post(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="read"))
+            return False
+        if not prompt and not files:
+            self._notices.post(Notice(tr("Write a message first."), until="chat"))
+            return False
+        if not self._activity.can_start() or self._is_early(partial(self.send, prompt, files, example), example):
+            return False
+        self.set_settings(self._tools.with_example(self.chat.settings, example))
+        options = (self.next_mode, self.thinking, self._loader.sampling, tuple(files))
+        if self.editing is not None and self.editing.asked is not None:
+            assert self.editing.asked.parent is not None
+            turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
+            self.cancel_edit()
+            self.turns_changed.emit(self.chat.turns[:-1])
+        else:
+            turn = self.chat.ask(prompt, *options)
+        self.turn_added.emit(turn)
+        self._reply(turn)
+        return True
+
+    def regenerate(self, turn: Turn) -> None:
+        """Generate another reply to a message, keeping the old one as a version."""
+        if turn.asked is None or not self._activity.can_start() or self._is_early(partial(self.regenerate, turn)):
+            return
+        old, sampling = turn.answered, self._loader.sampling
+        if sampling.temperature == 0:
+            sampling = replace(sampling, temperature=ANOTHER_WORDING)  # greedy decoding would generate the same reply
+        new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
+        if old is not None and old not in turn.asked.children:
+            self._library.delete_message(old)
+        self.turns_changed.emit(self.chat.turns)
+        self._reply(new)
+
+    def _reply(self, turn: Turn) -> None:
+        turn.reply.drafter_kind = self._loader.pair.drafter_kind if self._loader.pair is not None else ""
+        self._reply_run.start(turn, self.chat, turn.request, self.offered_tools)
+
+    def resume(self, turn: Turn) -> None:
+        """Continue a reply that was cut off, or that a rolling window unblocks."""
+        can = turn.reply.can_continue or (turn.reply.context_full and self.chat.settings.rolling)
+        if not can or not self._activity.can_start() or self._is_early(partial(self.resume, turn)):
+            return
+        rolling = self.chat.rolling_after(turn.answered)
+        request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
+        self._reply_run.resume(turn, self.chat, request, self.offered_tools)
+
+    @Slot()
+    def continue_rolling(self) -> None:
+        """Turn on the rolling window, and continue a reply that filled the context."""
+        self.change(rolling=True)
+        turns = self.chat.turns
+        if len(turns) > 1 and turns[-1].reply.context_full:
+            self.resume(turns[-1])
+
+    def edit(self, turn: Turn) -> None:
+        """Start editing a message. The old version is kept."""
+        if turn.asked is not None and turn is not self._reply_run.turn:
+            self.editing = turn
+            self.editing_changed.emit(turn)
+
+    @Slot()
+    def cancel_edit(self) -> None:
+        if self.editing is not None:
+            self.editing = None
+            self.editing_changed.emit(None)
+
+    def switch(self, node: Node, step: int) -> None:
+        """Show another version of a message, `step` places after the current one."""
+        assert node.parent is not None
+        versions = node.parent.children
+        place = versions.index(node) + step
+        if 0 <= place < len(versions):
+            self.cancel_edit()
+            self._reveal(versions[place])
+
+    # Chats
+
+    @Slot()
+    def new_chat(self) -> None:
+        """Open an empty chat with the settings of new chats and the current switches.
+
+        It isn't private, and has no tools that an example turned on.
+        """
+        self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings.inherited)))
+        self._library.set_open_chat("")
+
+    def open_chat(self, chat_id: str, message_id: str = "") -> None:
+        """Open a chat, and scroll to a message if an id is given."""
+        self._opening = chat_id
+
+        def show(chat: Chat) -> None:
+            if chat.id != self._opening:
+                return  # the user has opened another chat
+            self._opening = ""
+            if chat is not self.chat:
+                self._show(chat)
+                self._library.set_open_chat(chat.id)
+            if message_id and (node := chat.find(message_id)) is not None:
+                self._reveal(node)
+
+        chat = next((chat for chat in (self.chat, self._reply_run.chat) if chat is not None and chat.id == chat_id), None)
+        if chat is not None:
+            show(chat)
+        else:
+            self._library.open(chat_id, show)
+
+    def _reveal(self, node: Node) -> None:
+        """Show a message's branch and scroll to the message."""
+        before = self.chat.turns
+        self.chat.choose(node)
+        if self.chat.turns != before:
+            self._library.choose(node)
+            self.turns_changed.emit(self.chat.turns)
+        self.turn_revealed.emit(next(turn for turn in self.chat.turns if node in (turn.asked, turn.answered)), node)
+
+    def _show(self, chat: Chat) -> None:
+        self.cancel_edit()
+        self.save_settings()
+        self._opening = self._left = ""
+        self.chat = chat
+        self.chat_changed.emit()
+        self.turns_changed.emit(chat.turns)
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def _open_last(self, chat_id: str) -> None:
+        if chat_id and self.chat.empty:
+            self.open_chat(chat_id)
+
+    @Slot(object)
+    def _leave_removed(self, chat_ids: list[str]) -> None:
+        if self._reply_run.chat is not None and self._reply_run.chat.id in chat_ids:
+            self._reply_run.stop()
+        if self.chat.id in chat_ids:
+            left = self.chat.id
+            self.new_chat()
+            self._left = left
+
+    @Slot(object)
+    def _return_to_restored(self, chat_ids: list[str]) -> None:
+        """Open the chat that was deleted while open, unless another is open now."""
+        if self._left in chat_ids:
+            self.open_chat(self._left)
