@@ -14,7 +14,7 @@ from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned, TuningProgress
 from mlx_engine.models.downloads.download_queue import text_from_json
-from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter, unfinished_run
+from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_lora, unfinished_run
 
 MODULE = "mlx_engine.cli.tune_process"
 KILL_MS = 120_000  # a training step of a large drafter takes seconds, a reply can take longer
@@ -159,7 +159,7 @@ class TuningJob(QObject):
         """Remove the result of earlier runs for the pair."""
         if (pair := self.pair) is not None and not self.running:
             self.result, self.error = None, ""
-            self._background.run(lambda: remove_adapter(pair.drafter, pair.target), lambda _: self.look_at(pair))
+            self._background.run(lambda: remove_lora(pair.drafter, pair.target), lambda _: self.look_at(pair))
 
     @Slot()
     def forget_result(self) -> None:

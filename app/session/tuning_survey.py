@@ -15,7 +15,7 @@ from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.models.files.tuning_files import AdapterRecord, UnfinishedRun, adapter_path, read_record, run_folder, unfinished_run
+from mlx_engine.models.files.tuning_files import LoraRecord, UnfinishedRun, lora_path, read_record, run_folder, unfinished_run
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.models.tuning_needs import TuningNeeds, predict_needs
 
@@ -56,7 +56,7 @@ class TuningSurvey:
     free_memory: int | None = None
     free_disk: int = 0
     tuned: bool = False
-    record: AdapterRecord | None = None
+    record: LoraRecord | None = None
     paused_at: float | None = None
 
     @property
@@ -136,7 +136,7 @@ def survey(pair: TuningPair, chats: Path | None) -> TuningSurvey:
         predict_needs(target, drafter, prompts, general, machine.load_facts()),
         machine.free_memory(),
         shutil.disk_usage(next(one for one in folder.parents if one.is_dir())).free,
-        *_stored(adapter_path(drafter, target)),
+        *_stored(lora_path(drafter, target)),
         run.fraction if run else None,
     )
 
@@ -151,8 +151,8 @@ def _prompts(chats: Path | None, run: UnfinishedRun | None) -> tuple[Prompts, st
         return [], tr("Can't read the saved chats. Restart Slipstream, then try again.")
 
 
-def _stored(file: Path) -> tuple[bool, AdapterRecord | None]:
-    """Return whether an adapter exists, and its record."""
+def _stored(file: Path) -> tuple[bool, LoraRecord | None]:
+    """Return whether LoRA weights exist, and their record."""
     with suppress(UserError):
         return file.exists(), read_record(file) if file.exists() else None
     return True, None

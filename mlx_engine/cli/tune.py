@@ -17,7 +17,7 @@ from mlx_engine.contract.files import cannot_read, data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
 from mlx_engine.hardware import blas, open_files
-from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_adapter
+from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_lora
 
 Prompts = list[tuple[Message, ...]]
 
@@ -169,7 +169,7 @@ def general_prompts(demo: bool) -> Prompts:
 
 def _remove(given: argparse.Namespace) -> int:
     target, drafter = folders(given)
-    removed = drafter and remove_adapter(drafter, target)
+    removed = drafter and remove_lora(drafter, target)
     run_deleted = delete_runs()
     if given.json:
         print_json({"removed": removed and str(removed), "run_deleted": run_deleted})

@@ -66,8 +66,8 @@ class PairInfo:
         context_known: whether `context_limit` is known. Servers refuse longer prompts anyway.
         drafter_kind: such as “DFlash 2” or “MTP”; empty if unknown.
         drafter_folder: the folder it was loaded from.
-        tuned: whether the drafter runs with an adapter for the target.
-        why_not_tuned: why an adapter isn't used, or None.
+        tuned: whether the drafter runs with LoRA weights for the target.
+        why_not_tuned: why LoRA weights aren't used, or None.
         why_not_fastest: why Auto doesn't use the drafter that was fastest here, or None.
     """
 
@@ -130,7 +130,7 @@ class Tuned:
         before, after: on the user's prompts.
         general_before, general_after: on general prompts; 0 if there were none.
         kept: whether the tuned drafter is used from the next time that the pair is loaded.
-        file: the adapter, or the weights of a new drafter; empty if it wasn't kept.
+        file: the LoRA weights, or the weights of a new drafter; empty if it wasn't kept.
         replies: number of replies to the user's prompts that were learned or held out.
     """
 
@@ -252,7 +252,7 @@ class Stats:
         few_accepted: why almost no drafts were accepted, or None if more were.
         drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
         drafter_kind: such as “DFlash 2” or “MTP”.
-        tuned: whether the drafter ran with an adapter for the target.
+        tuned: whether the drafter ran with LoRA weights for the target.
     """
 
     mode: Mode

@@ -160,7 +160,7 @@ class LoadPair(Submitted):
     Attributes:
         drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
         auto: whether to load the drafter on this disk that was fastest here. `drafter` is then one of those to choose from.
-        tuned: whether to use the drafter's adapter, if it has one for this target.
+        tuned: whether to use the drafter's LoRA weights, if it has any for this target.
     """
 
     target: Path | None = None
@@ -341,7 +341,7 @@ class TuneDrafter(Submitted):
     Attributes:
         prompts: chats that end with a user's message.
         general: other prompts, on which the drafter must stay as fast.
-        whole: whether to train all weights of a new drafter and save them, instead of an adapter.
+        whole: whether to train all weights of a new drafter and save them, instead of LoRA weights.
         epochs: number of times that each reply is used.
         max_tokens: token limit of the replies to learn from.
         sampling: sampling settings of the replies to learn from.

@@ -146,7 +146,7 @@ class Engine:
             target: folder with config.json, weights, and tokenizer.
             drafter: folder of the drafter, or None for plain decoding.
             drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
-            tuned: whether to use the drafter's adapter for this target, if there is one.
+            tuned: whether to use the drafter's LoRA weights for this target, if there are any.
 
         Yields:
             `LoadProgress` events, then the `PairInfo`.

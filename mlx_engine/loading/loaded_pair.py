@@ -31,7 +31,7 @@ from mlx_engine.models.configs.families import family_of
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config, recommended_sampling
 from mlx_engine.models.files.mtp_head import pair_bytes
-from mlx_engine.models.files.tuning_files import adapter_path
+from mlx_engine.models.files.tuning_files import lora_path
 from mlx_engine.models.library.library import model_name, pair_name
 from mlx_engine.targets import exact, exact_check, model_arguments
 from mlx_engine.targets.target import Target
@@ -142,7 +142,7 @@ def load(
         source: the target's model.
         drafter_folder: folder of the drafter, or None.
         drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
-        tuned: whether to use the drafter's adapter for this target, if there is one. One that can't be used is ignored.
+        tuned: whether to use the drafter's LoRA weights for this target, if they exist. If they can't be used, they are ignored.
 
     Yields:
         `LoadProgress` events, then the `LoadedPair`.
@@ -166,7 +166,7 @@ def load(
             target.caches().check()
             bits = drafter_bits or usual_bits(sizes[1])
             tensors = read_tensors(drafter_folder)
-            if tuned and (file := adapter_path(drafter_folder, target_folder)).exists():
+            if tuned and (file := lora_path(drafter_folder, target_folder)).exists():
                 try:
                     lora.merge(tensors, file, drafter_folder, target_folder, read_drafter.stored)
                     is_tuned = True

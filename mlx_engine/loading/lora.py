@@ -1,7 +1,7 @@
-"""Adapters: small files that adapt a drafter to a target and prompts.
+"""LoRA weights: small files that adapt a drafter to a target and prompts.
 
-An adapter adds the product of two narrow matrices to each of the drafter's matrices. It changes which tokens are proposed, never
-which are accepted, so a reply's text is the same with and without it.
+They add the product of two narrow matrices to each of the drafter's matrices. They change which tokens are proposed, never which
+are accepted, so a reply's text is the same with and without them.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from mlx_engine.drafters.parts.drafter_config import Stored
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.tensors import LOW_RANK, plain_name, save_tensors
 from mlx_engine.models.files.checkpoint import weights_checksum
-from mlx_engine.models.files.tuning_files import AdapterRecord, damaged_adapter, read_record
+from mlx_engine.models.files.tuning_files import LoraRecord, damaged_lora, read_record
 
 
-def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> None:
-    """Replace an adapter.
+def save(file: Path, tensors: dict[str, mx.array], record: LoraRecord) -> None:
+    """Replace LoRA weights.
 
     Raises:
         UserError: the folder isn't writable.
@@ -28,19 +28,19 @@ def save(file: Path, tensors: dict[str, mx.array], record: AdapterRecord) -> Non
 
 
 def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> None:
-    """Add an adapter to a drafter's tensors, if it can be used.
+    """Add LoRA weights to a drafter's tensors, if they can be used.
 
     Otherwise, the tensors stay as they are.
 
     Args:
         weights: the drafter's tensors by published name.
-        file: the adapter.
+        file: the LoRA weights.
         drafter: folder of the drafter.
         target: folder of the target.
         stored: quantization of the drafter's tensors, which stay quantized.
 
     Raises:
-        UserError: the adapter is damaged, or was made for other weights.
+        UserError: the LoRA weights are damaged, or were made for other weights.
     """
     record = read_record(file)
     if (record.drafter, record.target) != (weights_checksum(drafter), weights_checksum(target)):
@@ -52,15 +52,15 @@ def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path,
         if not mx.stack([mx.isfinite(array).all() for array in tensors.values()]).all().item():
             raise ValueError
     except (RuntimeError, ValueError, KeyError, TypeError, IndexError):
-        raise damaged_adapter(file) from None
+        raise damaged_lora(file) from None
     weights.update(changed)
 
 
 def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], stored: Stored | None = None) -> dict[str, mx.array]:
-    """Return the tensors of a drafter that an adapter changes.
+    """Return the tensors of a drafter that LoRA weights change.
 
     Raises:
-        KeyError, ValueError, IndexError: the adapter isn't one for this drafter.
+        KeyError, ValueError, IndexError: the LoRA weights aren't for this drafter.
     """
     names = {plain_name(name): name for name in weights}
     changed: dict[str, mx.array] = {}

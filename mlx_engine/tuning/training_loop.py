@@ -36,7 +36,7 @@ class TrainingPlan:
         rate: highest learning rate of AdamW.
         muon: highest learning rate of Muon, which then trains all matrices but embeddings; 0 for AdamW.
         seed: seed of the first weights and of all draws.
-        rank: of the adapter; 0 to train all weights.
+        rank: of the LoRA weights; 0 to train all weights.
         replies: replies per step.
         anchors: most anchors in each.
         knee: share of the steps before which the learning rate falls slowly.
@@ -67,7 +67,7 @@ def fitting(plan: TrainingPlan, config: BlockConfig) -> TrainingPlan:
 
 
 def first_weights(config: BlockConfig, plan: TrainingPlan, weights: Trained) -> Trained:
-    """Return what a plan trains: a new adapter, or all weights in float32."""
+    """Return what a plan trains: new LoRA weights, or all weights in float32."""
     if not plan.rank:
         return {
             name: weights[name].astype(mx.float32) for name in (*(f"{each}.weight" for each in matrices(config)), *vectors(config))
@@ -108,7 +108,7 @@ def draw_replies(
 
 
 class Trainer:
-    """Trains an adapter, or all weights of a model.
+    """Trains LoRA weights, or all weights of a model.
 
     Args:
         loss: returns the weighted mean of a batch's losses, given what is trained.

@@ -1,7 +1,7 @@
 """Tune the loaded drafter, and keep the result only if it is faster.
 
-The target replies to the prompts. The replies of some chats are held out. The drafter, or an adapter to it, then learns to
-propose other replies, and both are measured on those held out. Replies of other chats choose how strongly the adapter changes the
+The target replies to the prompts. The replies of some chats are held out. The drafter, or LoRA weights for it, then learn to
+propose other replies, and both are measured on those held out. Replies of other chats choose how strongly these weights change the
 drafter: usually, some of its strength is all that general prompts bear. Replies and weights are in a folder on disk, so that a
 canceled run continues, and memory holds one batch at a time. A run with other prompts or training settings uses the replies, too.
 """
@@ -30,7 +30,7 @@ from mlx_engine.loading.drafter_files import load as load_drafter
 from mlx_engine.loading.drafter_files import read
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.models.files.checkpoint import weights_checksum
-from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, digest, locked_run
+from mlx_engine.models.files.tuning_files import LoraRecord, digest, locked_run, lora_path
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tuning.block_loss import BlockLoss
 from mlx_engine.tuning.recorded_replies import UNUSABLE, TargetReply, load, record, rounds
@@ -38,7 +38,7 @@ from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, draw_replies,
 
 _HELD_OUT = 4  # every fourth chat, of the first ones
 _MOST_HELD_OUT = 200  # chats
-_CHOOSING = 2, 8  # of every eight chats, the third one chooses the adapter's strength
+_CHOOSING = 2, 8  # of every eight chats, the third one chooses the strength of LoRA weights
 _STRENGTHS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 _LOSS = 0.01  # share of tokens per round that general prompts may lose
 _TUNING = TrainingPlan(steps=0, rate=1e-3, muon=0.0, seed=0, rank=32, replies=8, anchors=16)
@@ -61,7 +61,7 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     """Tune the loaded drafter, or continue a canceled run of the same request.
 
     Args:
-        pair: the pair, whose drafter was loaded without its adapter.
+        pair: the pair, whose drafter was loaded without its LoRA weights.
         generate: generates the pair's replies.
         request: the prompts, and how to reply to them.
         cancel: set to stop after the current step.
@@ -84,7 +84,7 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
     if len(set(map(_first, prompts))) < 2:
         raise UserError("one_chat_to_tune", "All prompts are from one chat. Add prompts from other chats.")
     general = [prompt for prompt in dict.fromkeys(request.general) if prompt not in set(prompts)]
-    output = drafter / "model.safetensors" if request.whole else adapter_path(drafter, target)
+    output = drafter / "model.safetensors" if request.whole else lora_path(drafter, target)
     if not os.access(drafter, os.W_OK) or drafter == demo_pair()[1]:
         template = (
             "The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first."
@@ -217,13 +217,13 @@ class _Run:
             save_tensors(output, tensors, {"format": "mlx"})
         elif kept:
             checksums = weights_checksum(folder), weights_checksum(target)
-            facts = AdapterRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
+            facts = LoraRecord(*checksums, date.today().isoformat(), before, after, general_before, general_after)
             lora.save(output, trained, facts)
         count = len(own.learned) + len(own.choosing) + len(own.held_out)
         return Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
 
     def _strength(self, trained: Trained, own: Replies, general: Replies) -> Generator[TuningProgress, None, float]:
-        """Return the adapter's best strength, on replies of neither set."""
+        """Return the best strength of LoRA weights, on replies of neither set."""
         assert self.pair.drafter is not None
         if not own.choosing:
             return 1.0
@@ -238,7 +238,7 @@ class _Run:
         return best_strength(speeds, least)
 
     def _tuned(self, trained: Trained) -> tuple[Drafter, Trained]:
-        """Return the drafter with its adapter or its new weights, and its tensors."""
+        """Return the drafter with its LoRA or new weights, and its tensors."""
         _, folder = self.pair.folders
         assert folder is not None and self.pair.drafter is not None
         tensors = read(folder)
@@ -264,7 +264,7 @@ class _Run:
 
 
 def _scaled(trained: Trained, strength: float) -> Trained:
-    """Return an adapter that changes the drafter by this share."""
+    """Return LoRA weights that change the drafter by this share."""
     return {name: array * strength if name.endswith(LOW_RANK[1]) else array for name, array in trained.items()}
 
 
@@ -273,7 +273,7 @@ def best_strength(speeds: Mapping[float, tuple[float, float]], general_before: f
 
     Args:
         speeds: strength -> tokens per round on the user's prompts and on general ones.
-        general_before: tokens per round on general prompts without the adapter.
+        general_before: tokens per round on general prompts without the LoRA weights.
     """
     unharmed = {strength: own for strength, (own, general) in speeds.items() if general >= general_before}
     return max(unharmed, key=lambda strength: (unharmed[strength], strength)) if unharmed else min(speeds)

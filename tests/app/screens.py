@@ -57,7 +57,7 @@ from mlx_engine.contract.errors import EngineText  # noqa: E402
 from mlx_engine.contract.events import TuningProgress  # noqa: E402
 from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
 from mlx_engine.mcp.record import CallRecord, CallState  # noqa: E402
-from mlx_engine.models.files.tuning_files import AdapterRecord  # noqa: E402
+from mlx_engine.models.files.tuning_files import LoraRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved_endpoints import SavedConnection  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
@@ -197,7 +197,7 @@ def show_tuning(window: MainWindow) -> None:
         free_memory=12_500_000_000,
         free_disk=210_000_000_000,
         tuned=True,
-        record=AdapterRecord("", "", "2026-11-23", 3.21, 3.71, 4.02, 4.01),
+        record=LoraRecord("", "", "2026-11-23", 3.21, 3.71, 4.02, 4.01),
         paused_at=0.31,
     )
     job.error = job.surveyed.short_of_memory

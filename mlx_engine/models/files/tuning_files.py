@@ -1,6 +1,6 @@
 """Files of tuned drafters, and of the runs that tune them.
 
-The result of a run is an adapter: a small file next to the drafter. Until a run ends, its replies and weights are in the cache.
+The result of a run is LoRA weights: a small file next to the drafter. Until a run ends, its replies and weights are in the cache.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ _PROMPTS, _PROGRESS = "prompts.json", "progress.json"  # in a run's folder
 
 
 @dataclass(frozen=True)
-class AdapterRecord:
-    """What an adapter was made for, and what it gained.
+class LoraRecord:
+    """What LoRA weights were made for, and what they gained.
 
     Attributes:
         drafter: checksum of the drafter's weights.
@@ -44,13 +44,13 @@ class AdapterRecord:
     general_after: float = 0.0
 
 
-def adapter_path(drafter: Path, target: Path) -> Path:
-    """Return where the adapter of a drafter for a target is stored."""
+def lora_path(drafter: Path, target: Path) -> Path:
+    """Return where a drafter's LoRA weights for a target are stored."""
     return drafter / f"tuned-{weights_checksum(target)[:12]}.safetensors"
 
 
-def read_record(file: Path) -> AdapterRecord:
-    """Return an adapter's record.
+def read_record(file: Path) -> LoraRecord:
+    """Return the record of LoRA weights.
 
     Raises:
         UserError: the file is damaged.
@@ -58,18 +58,18 @@ def read_record(file: Path) -> AdapterRecord:
     try:
         with safe_open(file, framework="np") as header:
             found: dict[str, Any] = dict(header.metadata() or {})
-        return AdapterRecord(**{each.name: each.type(found[each.name]) for each in fields(AdapterRecord) if callable(each.type)})
+        return LoraRecord(**{each.name: each.type(found[each.name]) for each in fields(LoraRecord) if callable(each.type)})
     except (OSError, SafetensorError, KeyError, ValueError):
-        raise damaged_adapter(file) from None
+        raise damaged_lora(file) from None
 
 
-def remove_adapter(drafter: Path, target: Path) -> Path | None:
-    """Delete a drafter's adapter, and return its file or None.
+def remove_lora(drafter: Path, target: Path) -> Path | None:
+    """Delete a drafter's LoRA weights, and return their file or None.
 
     Raises:
         UserError: the file can't be deleted.
     """
-    file = adapter_path(drafter, target)
+    file = lora_path(drafter, target)
     try:
         file.unlink()
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def remove_adapter(drafter: Path, target: Path) -> Path | None:
     return file
 
 
-def damaged_adapter(file: Path) -> UserError:
+def damaged_lora(file: Path) -> UserError:
     template = "The tuned drafter in {file} is damaged, so it isn't used. Delete the file, or tune again."
     return UserError("adapter_damaged", template, file=file.name)
 

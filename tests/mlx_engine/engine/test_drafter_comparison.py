@@ -306,7 +306,7 @@ def test_texts_that_differ_are_counted_and_the_worst_is_shown(pairs: Pairs, monk
     assert "of prompt 3" in compare.table(CompareResult((plain, drafted), left_out))[2], "as in the file"
 
 
-def test_a_tuned_pair_is_loaded_again_without_its_adapter(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tuned_pair_is_loaded_again_without_lora_weights(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
     target, drafters = pairs
     engine, asked = loaded(target, drafters[0]), []
     load = Engine.load

@@ -62,13 +62,13 @@ def test_loss_is_the_weighted_cross_entropy_of_the_tokens_after_the_anchors(kind
     assert trained({}, batch).item() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("adapter", [False, True])
+@pytest.mark.parametrize("lora", [False, True])
 @pytest.mark.parametrize("kind", ["02_v1_swa_mixed", "04_v1_yarn_bias", "06_dflash2"])
-def test_gradient_is_the_slope_of_the_loss(kind, adapter):
+def test_gradient_is_the_slope_of_the_loss(kind, lora):
     case = Case(kind)
     config, block_model, batch = parse(case.config), model(case), blocks(case)
     mx.random.seed(11)  # the same numbers, whatever tests ran before
-    if adapter:
+    if lora:
         trained = {}
         for name, (rows, columns) in matrices(config).items():
             trained[f"{name}.lora_a"], trained[f"{name}.lora_b"] = (

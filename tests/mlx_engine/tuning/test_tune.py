@@ -94,7 +94,7 @@ def test_a_cancel_after_the_result_leaves_nothing(engine, cache):
     assert isinstance(event, Tuned) and list(cache.iterdir()) == []
 
 
-def test_a_kept_adapter_has_the_measured_speeds_and_is_loaded_next(engine, folders, monkeypatch):
+def test_kept_lora_weights_have_the_measured_speeds_and_are_loaded_next(engine, folders, monkeypatch):
     monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     result = run(engine, REQUEST)[-1]
     record = read_record(Path(result.file))
@@ -160,7 +160,7 @@ def test_the_strength_is_the_fastest_that_does_not_slow_down_general_prompts(fou
         assert strength == min(found)
 
 
-def test_the_adapter_is_saved_at_its_strength(engine, folders, monkeypatch):
+def test_lora_weights_are_saved_at_their_strength(engine, folders, monkeypatch):
     monkeypatch.setattr(tuner, "is_better", lambda *_: True)
     found = []
     for strength in (1.0, 0.4):

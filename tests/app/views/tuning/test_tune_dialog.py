@@ -29,7 +29,7 @@ from mlx_engine.contract.requests import LoadPair, Message
 from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.checkpoint import weights_checksum
-from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, run_folder, save_run_progress, save_run_prompts
+from mlx_engine.models.files.tuning_files import LoraRecord, lora_path, run_folder, save_run_progress, save_run_prompts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.test_store import chat_of, save
@@ -293,8 +293,8 @@ def test_the_stored_result_is_shown_removed_and_no_longer_used(
 ) -> None:
     monkeypatch.setattr(tune_dialog, "confirm", lambda *_: True)
     target, drafter = folders
-    file = adapter_path(drafter, target)
-    write_adapter(file, AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-23", 2.0, 3.0))
+    file = lora_path(drafter, target)
+    write_lora(file, LoraRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-23", 2.0, 3.0))
     engine = ScriptedEngine(pair=replace(PAIR, tuned=True))
     app, window = opened(begin, folders, tmp_path, engine=engine)
     assert window.outcome.text() == "Tuned on 2026-11-23. The tuned drafter is in use." and window.main.text() == "Tune Again"
@@ -304,7 +304,7 @@ def test_the_stored_result_is_shown_removed_and_no_longer_used(
     assert "Reload the pair to stop using it" in window.outcome.text() and window.reload.isVisible()
 
 
-def write_adapter(file: Path, record: AdapterRecord) -> None:
+def write_lora(file: Path, record: LoraRecord) -> None:
     import numpy as np
     from safetensors.numpy import save_file
 
@@ -373,7 +373,7 @@ def test_a_pair_that_was_reloaded_needs_no_reload(begin: Start, folders: tuple[P
     ended(app)
     assert window.reload.isVisible()
     window.close()
-    write_adapter(adapter_path(drafter, target), AdapterRecord("", "", "2026-11-23", 3.2, 4.0))
+    write_lora(lora_path(drafter, target), LoraRecord("", "", "2026-11-23", 3.2, 4.0))
     app.engine.pair = replace(PAIR, tuned=True)
     app.activity.use(LoadPair(*folders))
     app.until(lambda: app.loader.progress is None)

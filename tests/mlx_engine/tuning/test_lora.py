@@ -1,4 +1,4 @@
-"""Adapter files: what is saved is merged, and one that can't be used is ignored with a reason."""
+"""LoRA weights: what is saved is merged, and one that can't be used is ignored with a reason."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.loading import lora
 from mlx_engine.loading.drafter_files import read
 from mlx_engine.models.files.checkpoint import weights_checksum
-from mlx_engine.models.files.tuning_files import AdapterRecord, adapter_path, read_record, remove_adapter
+from mlx_engine.models.files.tuning_files import LoraRecord, lora_path, read_record, remove_lora
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -30,13 +30,13 @@ def pair(request, tmp_path) -> tuple[Path, Path]:
 
 
 def save(target: Path, drafter: Path, scale: float = 0.3) -> Path:
-    """Save a random adapter."""
+    """Save random LoRA weights."""
     config = parse(json.loads((drafter / "config.json").read_text()))
     tensors = {}
     for name, (rows, columns) in matrices(config).items():
         tensors |= {f"{name}.lora_a": mx.random.normal((2, columns)), f"{name}.lora_b": scale * mx.random.normal((rows, 2))}
-    record = AdapterRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-30", 2.0, 3.0, 4.0, 4.5)
-    file = adapter_path(drafter, target)
+    record = LoraRecord(weights_checksum(drafter), weights_checksum(target), "2026-11-30", 2.0, 3.0, 4.0, 4.5)
+    file = lora_path(drafter, target)
     lora.save(file, tensors, record)
     return file
 
@@ -58,9 +58,9 @@ def test_a_record_is_read_as_it_was_saved(pair):
     )
 
 
-def test_an_adapter_of_an_earlier_version_is_used(tmp_path):
+def test_lora_weights_of_an_earlier_version_are_used(tmp_path):
     target, drafter = (Path(shutil.copytree(GOLDEN / "e2e_qwen3" / part, tmp_path / part)) for part in ("target", "drafter"))
-    shutil.copy(EARLIER / adapter_path(drafter, target).name, drafter)
+    shutil.copy(EARLIER / lora_path(drafter, target).name, drafter)
     assert loaded(Engine(), target, drafter).tuned
 
 
@@ -95,7 +95,7 @@ def test_a_quantized_drafter_stays_quantized():
 
 
 @pytest.mark.parametrize("temperature", [pytest.param(0.0, marks=pytest.mark.long), 1.0])
-def test_text_is_the_same_with_and_without_an_adapter(pair, temperature):
+def test_text_is_the_same_with_and_without_lora_weights(pair, temperature):
     engine = Engine()
     assert not loaded(engine, *pair).tuned
     request = tokens(PROMPT, temperature, max_tokens=12, seed=4, ignore_eos=True, width=8)
@@ -154,14 +154,14 @@ DAMAGES = [cut_short, empty, not_finite, misshapen, flat, half_missing, for_an_u
 
 @pytest.mark.parametrize("pair", ["e2e_qwen3", pytest.param("e2e_qwen3_5", marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_adapter_is_ignored_with_a_reason(pair, damage):
+def test_a_damaged_file_is_ignored_with_a_reason(pair, damage):
     damage(save(*pair))
     info = loaded(Engine(), *pair)
     assert not info.tuned
     assert str(info.why_not_tuned).startswith("The tuned drafter in tuned-") and "is damaged" in str(info.why_not_tuned)
 
 
-def test_an_adapter_for_other_weights_is_not_used(pair):
+def test_lora_weights_for_other_weights_are_not_used(pair):
     target, drafter = pair
     file = save(*pair)
     weights = mx.load(str(drafter / "model.safetensors"))
@@ -173,21 +173,21 @@ def test_an_adapter_for_other_weights_is_not_used(pair):
     mx.eval(weights)
     name = next(name for name in weights if name.endswith("model.norm.weight"))
     mx.save_safetensors(str(target / "model.safetensors"), weights | {name: weights[name] + 1})
-    assert adapter_path(drafter, target) != file  # the adapter of another target isn't a problem of this one
+    assert lora_path(drafter, target) != file  # the weights for another target aren't a problem of this one
     info = loaded(Engine(), *pair)
     assert not info.tuned and info.why_not_tuned is None
 
 
-def test_removing_keeps_the_adapters_for_other_targets(pair):
+def test_removing_keeps_the_lora_weights_for_other_targets(pair):
     target, drafter = pair
     file = save(*pair)
     other = Path(shutil.copy(file, drafter / "tuned-0123456789ab.safetensors"))
-    assert remove_adapter(drafter, target) == file
+    assert remove_lora(drafter, target) == file
     assert sorted(each.name for each in drafter.iterdir()) == ["config.json", "model.safetensors", other.name]
-    assert remove_adapter(drafter, target) is None
+    assert remove_lora(drafter, target) is None
 
 
-def test_a_full_disk_leaves_the_old_adapter(pair, monkeypatch):
+def test_a_full_disk_leaves_the_old_lora_weights(pair, monkeypatch):
     file = save(*pair)
     before = file.read_bytes()
 
