@@ -11,7 +11,7 @@ from app.session.reply_run import ReplyRun
 from app.storage.chat_tree import Chat
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 
 class SessionActivity(QObject):
@@ -98,7 +98,7 @@ class SessionActivity(QObject):
         if not self.busy or self.can_start():  # says why not
             self._loader.load(pair or LoadPair())
 
-    def connect_to(self, saved: SavedConnection) -> None:
+    def connect_to(self, saved: SavedEndpoint) -> None:
         """Use a server in place of the loaded pair."""
         if not self.busy or self.can_start():  # says why not
             self._loader.connect_to(saved)

@@ -1,4 +1,4 @@
-"""The saved connections to servers."""
+"""The saved endpoints to servers."""
 
 import logging
 import os
@@ -13,20 +13,20 @@ from PySide6.QtGui import QGuiApplication
 from app.session.model_storage import Background
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import reaches
-from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, with_secrets, write_connections
+from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, with_secrets, write_endpoints
 from mlx_engine.remote.server import RemoteServer
-from mlx_engine.remote.trial import try_connection
+from mlx_engine.remote.trial import try_endpoint
 
 log = logging.getLogger(__name__)
 
 
-class Connections(QObject):
-    """The list of connections. The keychain and servers are used on other threads.
+class Endpoints(QObject):
+    """The list of endpoints. The keychain and servers are used on other threads.
 
     Attributes:
-        saved: the connections, in the order in which they were added.
+        saved: the endpoints, in the order in which they were added.
         problem: why the list can't be read, else empty.
         own_server: returns the address of this app's local server, empty if it is off.
     """
@@ -42,7 +42,7 @@ class Connections(QObject):
         self._writer = Background(self, threads=1)  # the keychain can take long
         self._writer.failed.connect(self.message)
         self._tried.connect(self._deliver)
-        self.saved: tuple[SavedConnection, ...] = ()
+        self.saved: tuple[SavedEndpoint, ...] = ()
         self.problem = ""
         self.own_server: Callable[[], str] = str
         self._read()
@@ -59,7 +59,7 @@ class Connections(QObject):
 
     def _read(self) -> None:
         try:
-            stored = read_connections(self._file) if self._file is not None else ()
+            stored = read_endpoints(self._file) if self._file is not None else ()
         except UserError as error:
             self.problem = translated(error.text)
         else:
@@ -67,33 +67,33 @@ class Connections(QObject):
             self.saved = (*(saved for saved in stored if saved.name not in added), *self.saved)
             self.problem = ""
 
-    def find(self, name: str) -> SavedConnection | None:
+    def find(self, name: str) -> SavedEndpoint | None:
         return next((saved for saved in self.saved if saved.name == name), None)
 
-    def refusal(self, connection: RemoteConnection) -> str:
-        """Return why the app can't use a connection, or "". Its own server would hang."""
-        if not reaches(connection, self.own_server()):
+    def refusal(self, endpoint: Endpoint) -> str:
+        """Return why the app can't use an endpoint, or "". Its own server would hang."""
+        if not reaches(endpoint, self.own_server()):
             return ""
         return tr("This is Slipstream's own server, which uses the models loaded here. Enter another address.")
 
-    def put(self, new: SavedConnection, old: str = "") -> None:
-        """Add a connection, or replace the one named `old`."""
+    def put(self, new: SavedEndpoint, old: str = "") -> None:
+        """Add an endpoint, or replace the one named `old`."""
         self.reload()
         known = self.find(old) is not None
         self._save(tuple(new if saved.name == old else saved for saved in self.saved) if known else (*self.saved, new))
 
     def remove(self, name: str) -> None:
-        """Remove a connection, and its key from the keychain."""
+        """Remove an endpoint, and its key from the keychain."""
         self.reload()
         self._save(tuple(saved for saved in self.saved if saved.name != name))
 
-    def test(self, saved: SavedConnection, then: Callable[[RemoteServer | EngineText], object]) -> None:
-        """Try a connection, and pass its server or the problem to `then`."""
+    def test(self, saved: SavedEndpoint, then: Callable[[RemoteServer | EngineText], object]) -> None:
+        """Try an endpoint, and pass its server or the problem to `then`."""
 
         def work() -> None:
             found: RemoteServer | EngineText
             try:
-                found = try_connection(with_secrets(saved))
+                found = try_endpoint(with_secrets(saved))
             except UserError as error:
                 found = error.text
             except Exception as error:
@@ -108,16 +108,16 @@ class Connections(QObject):
         """Finish saving."""
         self._writer.close(finish=True)
 
-    def _save(self, saved: tuple[SavedConnection, ...]) -> None:
+    def _save(self, saved: tuple[SavedEndpoint, ...]) -> None:
         self.saved = saved
         self.changed.emit()
         if (file := self._file) is None:
             return
 
-        def work() -> tuple[EngineText | None, tuple[SavedConnection, ...]]:
-            return write_connections(file, saved), read_connections(file)
+        def work() -> tuple[EngineText | None, tuple[SavedEndpoint, ...]]:
+            return write_endpoints(file, saved), read_endpoints(file)
 
-        def then(written: tuple[EngineText | None, tuple[SavedConnection, ...]]) -> None:
+        def then(written: tuple[EngineText | None, tuple[SavedEndpoint, ...]]) -> None:
             problem, stored = written
             self.problem = ""
             if self.saved is saved:  # not changed since

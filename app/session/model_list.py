@@ -16,14 +16,14 @@ from mlx_engine.models.fit import Fit, FitVerdict
 from mlx_engine.models.library.catalog import BUILT_IN, CatalogEntry, DrafterRepo
 from mlx_engine.models.library.pair import CustomPair, Pair
 from mlx_engine.models.library.speeds import SpeedRange, speed_key
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
 Folders = tuple[Path, Path | None]  # target and drafter
 
 SMALL_BYTES = 12e9
 _RANKS: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
-MAX_NAME = 200  # characters shown of names in connections
+MAX_NAME = 200  # characters shown of names in endpoints
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list: a pair or a connection.
+    """One row of the list: a pair or an endpoint.
 
     `auto` tells whether Slipstream chooses among the drafters on disk, if there are several.
     """
@@ -80,12 +80,12 @@ class Candidate:
     why_not: EngineText | None = None
     recommended: str = ""  # the target repo to prefer on this machine, if it is one of this row's
     custom: CustomPair | None = None
-    connection: SavedConnection | None = None
+    endpoint: SavedEndpoint | None = None
     auto: bool = True
 
     @classmethod
-    def of_connection(cls, saved: SavedConnection) -> "Candidate":
-        return cls(f"connection:{saved.name}", one_line(saved.name, MAX_NAME), (Variant(),), connection=saved)
+    def of_endpoint(cls, saved: SavedEndpoint) -> "Candidate":
+        return cls(f"connection:{saved.name}", one_line(saved.name, MAX_NAME), (Variant(),), endpoint=saved)
 
     @classmethod
     def of_custom(cls, pair: CustomPair, variant: Variant) -> "Candidate":
@@ -137,8 +137,8 @@ class Candidate:
     @property
     def summary(self) -> str:
         """The second line of a row: size and fit, or the server and its model."""
-        if self.connection is not None:
-            found = self.connection.connection
+        if self.endpoint is not None:
+            found = self.endpoint.endpoint
             return " · ".join(one_line(text, MAX_NAME) for text in (found.host, found.model) if text)
         if self.why_not:
             return self.verdict_text
@@ -184,7 +184,7 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
     def found(one: Candidate) -> bool:
         repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
-        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, one.summary if one.connection else "")).casefold()
+        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, one.summary if one.endpoint else "")).casefold()
         passes = {
             "all": True,
             "fits": one.fits,

@@ -23,10 +23,10 @@ class Notice:
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    # Outdated once models load, generation ends, another chat opens, the server has no error, mcp.json or the connections can be
+    # Outdated once models load, generation ends, another chat opens, the server has no error, mcp.json or the endpoints can be
     # read, the message fits, or files are read.
     until: Literal["", "loaded", "idle", "chat", "server", "tools", "connections", "fits", "read"] = ""
-    again: str = ""  # name of the connection that a button tries again
+    again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()
     stays: bool = False  # the user may be away when it appears, or has to do something

@@ -5,21 +5,21 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from app.session.endpoints import Connections
+from app.session.endpoints import Endpoints
 from app.session.model_list import Candidate, Filter, Variant, matching
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.library.pair import Pair
 
 
 class PairRows(QObject):
-    """The listed connections and pairs, and which of them is selected."""
+    """The listed endpoints and pairs, and which of them is selected."""
 
     changed = Signal()
     picked = Signal()  # a row or one of its variants
 
-    def __init__(self, connections: Connections, parent: QObject | None = None) -> None:
+    def __init__(self, endpoints: Endpoints, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._connections = connections
+        self._endpoints = endpoints
         self.pairs: tuple[Candidate, ...] = ()
         self.search = ""
         self.filter: Filter = "all"
@@ -29,11 +29,11 @@ class PairRows(QObject):
 
     @property
     def listed(self) -> tuple[Candidate, ...]:
-        return (*map(Candidate.of_connection, self._connections.saved), *self.pairs)
+        return (*map(Candidate.of_endpoint, self._endpoints.saved), *self.pairs)
 
     @property
     def matching(self) -> list[Candidate]:
-        """The connections and pairs that match the filter and the search."""
+        """The endpoints and pairs that match the filter and the search."""
         return matching(self.listed, self.filter, self.search)
 
     @property

@@ -18,10 +18,10 @@ from app.text.plain_text import one_line
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
-from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Sampling
+from mlx_engine.contract.requests import Connect, Endpoint, LoadPair, Sampling
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.remote.saved_endpoints import SavedConnection, with_secrets
+from mlx_engine.remote.saved_endpoints import SavedEndpoint, with_secrets
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
 MAX_NAME = 80  # characters of a name that a server sends
@@ -36,7 +36,7 @@ class PairLoader(QObject):
 
     drafters_found = Signal()
 
-    _secrets_read = Signal(object)  # RemoteConnection, or Failed
+    _secrets_read = Signal(object)  # Endpoint, or Failed
     _drafters_read = Signal(object, tuple)  # LoadPair and folders
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -55,8 +55,8 @@ class PairLoader(QObject):
         self.loading_from: LoadPair | None = None
         self.here = LoadPair()  # the pair last loaded on this computer
         self.drafters: tuple[Path, ...] = ()  # on this disk for the loaded target, once `find_drafters` has found them
-        self.connected_to: SavedConnection | None = None
-        self.connecting_to: SavedConnection | None = None
+        self.connected_to: SavedEndpoint | None = None
+        self.connecting_to: SavedEndpoint | None = None
         self.progress: LoadProgress | None = None
 
     @property
@@ -99,7 +99,7 @@ class PairLoader(QObject):
     def sent_to(self) -> str:
         """Host of the server that receives messages, now or once connected, or ""."""
         if self.connecting_to is not None:
-            return self.connecting_to.connection.host
+            return self.connecting_to.endpoint.host
         return self.pair.remote if self.pair is not None else ""
 
     def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
@@ -115,15 +115,15 @@ class PairLoader(QObject):
         self._job = self._engine.submit(pair, self._receive)
         return True
 
-    def connect_to(self, saved: SavedConnection) -> None:
+    def connect_to(self, saved: SavedEndpoint) -> None:
         """Use a server in place of a pair, unless a pair is loading."""
         if not self.running:
             self._also, self.connecting_to = lambda event: None, saved
             self._start()
             threading.Thread(target=self._read_secrets, args=(saved,), name="keychain", daemon=True).start()
 
-    def _read_secrets(self, saved: SavedConnection) -> None:
-        found: RemoteConnection | Failed
+    def _read_secrets(self, saved: SavedEndpoint) -> None:
+        found: Endpoint | Failed
         try:
             found = with_secrets(saved)  # the keychain may ask the user
         except UserError as error:
@@ -132,7 +132,7 @@ class PairLoader(QObject):
             self._secrets_read.emit(found)
 
     @Slot(object)
-    def _connect(self, found: RemoteConnection | Failed) -> None:
+    def _connect(self, found: Endpoint | Failed) -> None:
         if isinstance(found, Failed):
             self._accept(found)
         if self._cancelled or isinstance(found, Failed):

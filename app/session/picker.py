@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.session.activity import SessionActivity
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
-from app.session.endpoints import Connections
+from app.session.endpoints import Endpoints
 from app.session.measurements import RooflineJob
 from app.session.model_list import Candidate, Variant
 from app.session.model_storage import Background, Storage
@@ -27,13 +27,13 @@ from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.library.library import repo_of
 from mlx_engine.models.library.pair import Pair, demo_pair, remove_custom_pair
 from mlx_engine.models.library.speeds import record_speeds, speed_key
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 CHECK_AFTER_MS = 350  # delay between selecting a pair and asking the hub
 
 
 class Picker(QObject):
-    """The state of the Models window. Commands act on the selected pair or connection."""
+    """The state of the Models window. Commands act on the selected pair or endpoint."""
 
     changed = Signal()
     message = Signal(str)
@@ -61,10 +61,10 @@ class Picker(QObject):
         self.storage.changed.connect(self.changed)
         self.storage.files_changed.connect(self.refresh)
         self.storage.moved.connect(self._loader.moved)
-        self.connections = Connections(folder, self)
-        self.connections.message.connect(self.message)
-        self.connections.changed.connect(self.changed)
-        self.rows = PairRows(self.connections, self)
+        self.endpoints = Endpoints(folder, self)
+        self.endpoints.message.connect(self.message)
+        self.endpoints.changed.connect(self.changed)
+        self.rows = PairRows(self.endpoints, self)
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
         self._measured_now = False  # in this run, even if the result couldn't be saved
@@ -88,7 +88,7 @@ class Picker(QObject):
 
     def close(self) -> None:
         """Stop downloads, keeping partial files, and purge deleted pairs."""
-        self.connections.close()
+        self.endpoints.close()
         self.storage.close()
         self.background.close()
         self.downloads.close()
@@ -144,7 +144,7 @@ class Picker(QObject):
         self.rows.show_loaded(self._loader.loaded_from)
 
     def state(self, one: Candidate) -> PairState:
-        shown, saved = one.shown, one.connection
+        shown, saved = one.shown, one.endpoint
         if saved is not None:
             if (connecting := self._loader.connecting_to) is not None and connecting.name == saved.name:
                 return "loading"
@@ -243,8 +243,8 @@ class Picker(QObject):
             return
         if self._activity.busy:
             self.message.emit(tr("To switch models, stop the reply or wait for it to finish."))
-        elif one.connection is not None:
-            self._activity.connect_to(one.connection)
+        elif one.endpoint is not None:
+            self._activity.connect_to(one.endpoint)
         elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
             auto = one.auto and one.automatic is not None
@@ -281,30 +281,30 @@ class Picker(QObject):
         elif self._may_act():
             self.storage.move(folder)
 
-    # Connections
+    # Endpoints
 
-    def put_connection(self, new: SavedConnection, old: str = "") -> None:
-        """Add or replace a connection and select it. Reconnect if it is in use."""
+    def put_endpoint(self, new: SavedEndpoint, old: str = "") -> None:
+        """Add or replace an endpoint and select it. Reconnect if it is in use."""
         connected = self._loader.connected_to
-        self.connections.put(new, old)
+        self.endpoints.put(new, old)
         self.rows.search, self.rows.filter = "", "all"
-        self.rows.select(Candidate.of_connection(new).id)
+        self.rows.select(Candidate.of_endpoint(new).id)
         if connected is not None and connected.name == old:
             self._activity.connect_to(new)
 
     @Slot(str)
     def connect_to(self, name: str) -> None:
-        if (saved := self.connections.find(name)) is None:
+        if (saved := self.endpoints.find(name)) is None:
             return
-        if refusal := self.connections.refusal(saved.connection):
+        if refusal := self.endpoints.refusal(saved.endpoint):
             self._loader.notified.emit(Notice(refusal, "error"))
         else:
             self._activity.connect_to(saved)
 
     @Slot()
-    def remove_connection(self) -> None:
-        if (one := self.rows.current) is not None and one.connection is not None:
-            self.connections.remove(one.connection.name)
+    def remove_endpoint(self) -> None:
+        if (one := self.rows.current) is not None and one.endpoint is not None:
+            self.endpoints.remove(one.endpoint.name)
             self.rows.select(self.rows.first(self.in_use))
 
     # Custom pairs

@@ -80,7 +80,7 @@ class Services(QObject):
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
         self.server.failed.connect(notices.post)
         self.tools.unreadable.connect(self._show_unreadable)
-        self.picker.connections.own_server = lambda: self.server.url
+        self.picker.endpoints.own_server = lambda: self.server.url
         self.updates.notified.connect(lambda text: notices.post(Notice(text, stays=True)))
         self.preferences.changed.connect(self._use_preferences)
         self._use_preferences()
@@ -98,7 +98,7 @@ class Services(QObject):
 
     def start(self) -> None:
         """Read the chats, and load or connect to what was used last."""
-        notices, activity, connections = self.notices, self.activity, self.picker.connections
+        notices, activity, endpoints = self.notices, self.activity, self.picker.endpoints
         if self.paths.temporary:
             folder = self.paths.settings
             text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
@@ -108,12 +108,12 @@ class Services(QObject):
             self.server.set_on(True)
         self.library.load()
         self.saved_prompts.apply()
-        if connections.problem:
-            notices.post(Notice(connections.problem, "error", until="connections"))
+        if endpoints.problem:
+            notices.post(Notice(endpoints.problem, "error", until="connections"))
         if self.tools.problem:
             self._show_unreadable(self.tools.problem)
         self.loader.here = last_pair(self.settings)
-        last = connections.find(str(self.settings.value("connection") or ""))
+        last = endpoints.find(str(self.settings.value("connection") or ""))
         if last is not None:
             activity.connect_to(last)
         else:

@@ -56,7 +56,7 @@ class MainWindow(QMainWindow):
         reply_run, notices = services.reply_run, services.notices
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
-        for signal in (services.server.changed, services.tools.changed, services.picker.connections.changed):
+        for signal in (services.server.changed, services.tools.changed, services.picker.endpoints.changed):
             signal.connect(self._clear_solved)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
@@ -228,8 +228,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _clear_solved(self) -> None:
-        server, tools, connections = self.services.server, self.services.tools, self.services.picker.connections
-        for until, problem in (("server", server.error), ("tools", tools.problem), ("connections", connections.problem)):
+        server, tools, endpoints = self.services.server, self.services.tools, self.services.picker.endpoints
+        for until, problem in (("server", server.error), ("tools", tools.problem), ("connections", endpoints.problem)):
             if not problem:
                 self.foot.notices.clear(until)
 

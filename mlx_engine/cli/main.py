@@ -196,8 +196,8 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
 
 
 def _remote(given: argparse.Namespace) -> "RemoteEngine":
-    from mlx_engine.remote.endpoint import RemoteConnection
+    from mlx_engine.remote.endpoint import Endpoint
     from mlx_engine.remote.remote_engine import RemoteEngine
 
     key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
-    return RemoteEngine(RemoteConnection(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))
+    return RemoteEngine(Endpoint(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))

@@ -245,7 +245,7 @@ class UnloadPair(Submitted):
 
 
 @dataclass(frozen=True)
-class RemoteConnection:
+class Endpoint:
     """How to reach a server with OpenAI's API.
 
     Attributes:
@@ -282,7 +282,7 @@ class RemoteConnection:
 class Connect(Submitted):
     """A request to use a server in place of the pair; see `LoadPair`."""
 
-    connection: RemoteConnection
+    endpoint: Endpoint
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)
@@ -26,46 +26,46 @@ _CONTEXT_CODES = ("context_length_exceeded", "exceed_context_size_error", "conte
 _CONTEXT_WORDS = ("maximum context length", "context size", "context window", "longer than the maximum")
 
 
-def client_of(connection: RemoteConnection) -> httpx2.AsyncClient:
-    """Return an HTTP client for a connection.
+def client_of(endpoint: Endpoint) -> httpx2.AsyncClient:
+    """Return an HTTP client for an endpoint.
 
     Raises:
         UserError: the address or the certificate file can't be used.
     """
-    connection = checked(connection)
-    for url in filter(None, (connection.url, connection.plain_url)):
+    endpoint = checked(endpoint)
+    for url in filter(None, (endpoint.url, endpoint.plain_url)):
         _require_encryption(_parsed(url).host, url)
     verify: ssl.SSLContext | bool = True
-    if connection.ca_file is not None:
+    if endpoint.ca_file is not None:
         try:
-            verify = ssl.create_default_context(cafile=connection.ca_file)
+            verify = ssl.create_default_context(cafile=endpoint.ca_file)
         except (OSError, ssl.SSLError) as error:
             template = "The certificate file “{file}” can't be used: {reason}. Choose a PEM file."
-            raise UserError("remote_bad_ca", template, file=str(connection.ca_file), reason=str(error)) from None
-    headers = [*connection.headers, *([("Authorization", f"Bearer {connection.key}")] if connection.key else [])]
-    timeout = httpx2.Timeout(connection.timeout_s, connect=min(10.0, connection.timeout_s))
+            raise UserError("remote_bad_ca", template, file=str(endpoint.ca_file), reason=str(error)) from None
+    headers = [*endpoint.headers, *([("Authorization", f"Bearer {endpoint.key}")] if endpoint.key else [])]
+    timeout = httpx2.Timeout(endpoint.timeout_s, connect=min(10.0, endpoint.timeout_s))
     limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
     return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
 
 
-def checked(connection: RemoteConnection) -> RemoteConnection:
-    """Return the connection with its host names in ASCII, as lookups need them.
+def checked(endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint with its host names in ASCII, as lookups need them.
 
     Raises:
         UserError: an address, the key, or a header is invalid.
     """
-    values = (connection.key, *(value for _, value in connection.headers))
-    if not all(_HEADER_NAME.fullmatch(name) for name, _ in connection.headers) or not all(map(_is_header_value, values)):
+    values = (endpoint.key, *(value for _, value in endpoint.headers))
+    if not all(_HEADER_NAME.fullmatch(name) for name, _ in endpoint.headers) or not all(map(_is_header_value, values)):
         raise UserError("remote_bad_header", "The key or a header contains characters that HTTP doesn't allow. Correct it.")
-    plain_url = _checked_url(connection.plain_url) if connection.plain_url else ""
-    return replace(connection, url=_checked_url(connection.url), plain_url=plain_url)
+    plain_url = _checked_url(endpoint.plain_url) if endpoint.plain_url else ""
+    return replace(endpoint, url=_checked_url(endpoint.url), plain_url=plain_url)
 
 
 def complete_address(text: str) -> str:
     """Return an address as a user means it.
 
     A missing scheme is http for this computer and private networks, where servers rarely have certificates, and otherwise https. An
-    endpoint such as “/v1/chat/completions” is left out.
+    path such as “/v1/chat/completions” is left out.
     """
     text = text.strip()
     if text and "://" not in text:
@@ -100,21 +100,21 @@ def _checked_url(url: str) -> str:
     return str(parts)
 
 
-def open_host(connection: RemoteConnection) -> str:
+def open_host(endpoint: Endpoint) -> str:
     """Return a host that is reached over a network unencrypted, or ""."""
-    parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
+    parts = [_parsed(url) for url in (endpoint.url, endpoint.plain_url)]
     return next((part.host for part in parts if part.scheme == "http" and not _LOOPBACK.fullmatch(part.host)), "")
 
 
-def reaches(connection: RemoteConnection, server_url: str) -> bool:
-    """Return whether a connection reaches a server on this computer."""
+def reaches(endpoint: Endpoint, server_url: str) -> bool:
+    """Return whether an endpoint reaches a server on this computer."""
     port = _parsed(server_url).port
-    parts = [_parsed(url) for url in (connection.url, connection.plain_url)]
+    parts = [_parsed(url) for url in (endpoint.url, endpoint.plain_url)]
     return any(part.port == port and _LOOPBACK.fullmatch(part.host) for part in parts if server_url)
 
 
 def address(url: str, path: str) -> str:
-    """Return the address of an endpoint such as “/v1/models”."""
+    """Return the address of a path such as “/v1/models”."""
     return url.rstrip("/").removesuffix("/v1") + path
 
 
@@ -151,9 +151,9 @@ def _is_private(host: str) -> bool:
     return all(each.is_private or each.is_link_local for each in addresses)
 
 
-def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
+def unreachable(endpoint: Endpoint, error: Exception) -> UserError:
     """Return the error for a failed connection."""
-    host, causes = connection.host, list(_causes(error))
+    host, causes = endpoint.host, list(_causes(error))
     if refusal := next((cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None):
         if refusal.verify_code in _INVALID_CERTIFICATES:
             template = "The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate."
@@ -177,7 +177,7 @@ def unreachable(connection: RemoteConnection, error: Exception) -> UserError:
         return UserError("remote_unreachable", template, host=host)
     if isinstance(error, httpx2.TimeoutException):
         template = "“{host}” sent nothing for {seconds:g} seconds. Try again."
-        return UserError("remote_timed_out", template, host=host, seconds=connection.timeout_s)
+        return UserError("remote_timed_out", template, host=host, seconds=endpoint.timeout_s)
     return UserError("remote_lost", "The connection to “{host}” was lost. Try again.", host=host)
 
 
@@ -190,14 +190,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     yield from found
 
 
-def refused(connection: RemoteConnection, status: int, body: bytes, retry_after: str = "") -> UserError:
+def refused(endpoint: Endpoint, status: int, body: bytes, retry_after: str = "") -> UserError:
     """Return the error for an HTTP status.
 
     Args:
         body: beginning of the response.
         retry_after: value of the `Retry-After` header.
     """
-    host = connection.host
+    host = endpoint.host
     found = _json(body)
     if status in (401, 403):
         return UserError("remote_key", "“{host}” rejected the key. Enter the correct key for this connection.", host=host)
@@ -209,25 +209,25 @@ def refused(connection: RemoteConnection, status: int, body: bytes, retry_after:
     if found is None:
         template = "“{host}” responded with HTTP status {status} and no message. Check the address."
         return UserError("remote_not_api", template, host=host, status=status)
-    return failure(connection, found, status)
+    return failure(endpoint, found, status)
 
 
-def failure(connection: RemoteConnection, found: Any, status: int = 0) -> UserError:
+def failure(endpoint: Endpoint, found: Any, status: int = 0) -> UserError:
     """Return the error for a server's error object.
 
     Args:
         status: HTTP status; 0 for errors in a stream, which contain their own.
     """
-    host, reason, codes = connection.host, reason_of(found), _codes_of(found)
+    host, reason, codes = endpoint.host, reason_of(found), _codes_of(found)
     status = status or next((int(code) for code in codes if code.isdecimal() and len(code) == 3), 0)
     if any(code in _CONTEXT_CODES for code in codes) or any(words in reason for words in _CONTEXT_WORDS):
         template = "The chat is too long for the model on “{host}”: {reason}"
         return UserError("remote_context_exceeded", template, host=host, reason=reason)
     if "tool-call-parser" in reason:
         return UserError("remote_no_tools", "“{host}” isn't set up for tool calls. Turn off tools in this chat.", host=host)
-    if status == 404 and connection.model:
+    if status == 404 and endpoint.model:
         template = "“{host}” doesn't offer “{model}” anymore: {reason}"
-        return UserError("remote_no_model", template, host=host, model=connection.model, reason=reason)
+        return UserError("remote_no_model", template, host=host, model=endpoint.model, reason=reason)
     if 400 <= status < 500:
         return UserError("remote_refused", "“{host}” refused the request: {reason}", host=host, reason=reason)
     return UserError("remote_failed", "“{host}” failed: {reason}", host=host, reason=reason)

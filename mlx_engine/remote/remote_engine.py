@@ -30,7 +30,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.engine.bridge import to_async
 from mlx_engine.engine.comparison import Comparison
-from mlx_engine.remote.endpoint import RemoteConnection, address, client_of, complete_address, refused, unreachable
+from mlx_engine.remote.endpoint import Endpoint, address, client_of, complete_address, refused, unreachable
 from mlx_engine.remote.request_body import body_of
 from mlx_engine.remote.server import RemoteServer, discover
 from mlx_engine.remote.streamed_reply import ReplyStream, data_of
@@ -65,13 +65,13 @@ class RemoteEngine:
     with the code `remote_not_here`.
 
     Args:
-        connection: the server.
+        endpoint: the server.
         local: this computer's engine, for comparisons with it.
     """
 
-    def __init__(self, connection: RemoteConnection, local: EngineClient | None = None) -> None:
-        url, plain_url = complete_address(connection.url), complete_address(connection.plain_url)
-        self._connection, self._local = replace(connection, url=url, plain_url=plain_url), local
+    def __init__(self, endpoint: Endpoint, local: EngineClient | None = None) -> None:
+        url, plain_url = complete_address(endpoint.url), complete_address(endpoint.plain_url)
+        self._endpoint, self._local = replace(endpoint, url=url, plain_url=plain_url), local
         self._client: httpx2.AsyncClient | None = None  # this and the following are used only on the loop's thread
         self._server: RemoteServer | None = None
         self._tasks: dict[asyncio.Task[None], _RemoteRun] = {}
@@ -170,7 +170,7 @@ class RemoteEngine:
         except UserError as error:
             run.deliver(Failed.because(error))
         except httpx2.HTTPError as error:
-            run.deliver(Failed.because(unreachable(self._connection, error)))
+            run.deliver(Failed.because(unreachable(self._endpoint, error)))
         except asyncio.CancelledError:
             pass
         except Exception:
@@ -181,16 +181,16 @@ class RemoteEngine:
             run.deliver(None)
 
     async def _connect(self, run: _RemoteRun) -> None:
-        host = self._connection.host
+        host = self._endpoint.host
         run.deliver(LoadProgress(0.0, EngineText.of("connecting", "Connecting to {host}", host=host)))
         self._server = None
-        run.deliver((await self._connected()).pair(self._connection))
+        run.deliver((await self._connected()).pair(self._endpoint))
 
     async def _connected(self) -> RemoteServer:
         if self._client is None:
-            self._client = client_of(self._connection)
+            self._client = client_of(self._endpoint)
         if self._server is None:
-            self._server = await discover(self._client, self._connection)
+            self._server = await discover(self._client, self._endpoint)
         return self._server
 
     async def _fitting_reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
@@ -216,27 +216,27 @@ class RemoteEngine:
     async def _reply(self, request: GenerationRequest) -> AsyncIterator[Event]:
         server = await self._connected()
         assert self._client is not None
-        connection = replace(self._connection, model=server.model)
-        url = connection.url
+        endpoint = replace(self._endpoint, model=server.model)
+        url = endpoint.url
         if request.mode == "plain" and server.speculates and server.kind != "slipstream":
-            url = connection.plain_url
+            url = endpoint.plain_url
             if not url:
                 template = "“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection."
-                raise UserError("remote_no_plain", template, host=connection.host)
+                raise UserError("remote_no_plain", template, host=endpoint.host)
         elif not server.speculates:
             request = replace(request, mode="plain")
         if request.seed is None and server.kind != "slipstream":  # which reports the seed that it draws
             request = replace(request, seed=secrets.randbits(31))
         path, body = body_of(request, server)
-        stream = ReplyStream(connection, request)
+        stream = ReplyStream(endpoint, request)
         try:
             async with self._client.stream("POST", address(url, path), json=body) as response:
                 if response.status_code != 200:
                     beginning = await _beginning(response)
-                    raise refused(connection, response.status_code, beginning, response.headers.get("retry-after", ""))
+                    raise refused(endpoint, response.status_code, beginning, response.headers.get("retry-after", ""))
                 if "text/event-stream" not in response.headers.get("content-type", ""):
                     template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
-                    raise UserError("remote_no_stream", template, host=connection.host)
+                    raise UserError("remote_no_stream", template, host=endpoint.host)
                 async for data in data_of(response.aiter_bytes()):
                     for event in stream.events(data):
                         yield event
@@ -287,12 +287,12 @@ class RemoteEngine:
             found = len(tokens) if isinstance(tokens, list) else None
         if not isinstance(found, int):
             raise UserError("remote_no_count", "The server can't count tokens before a reply.")
-        run.deliver(TokenCount(found, server.pair(self._connection).context_limit))
+        run.deliver(TokenCount(found, server.pair(self._endpoint).context_limit))
 
     async def _posted(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the JSON object in a response; an empty one if there is none."""
         assert self._client is not None
-        response = await self._client.post(address(self._connection.url, path), json=body)
+        response = await self._client.post(address(self._endpoint.url, path), json=body)
         with suppress(ValueError):
             if response.status_code == 200 and isinstance(found := response.json(), dict):
                 return found

@@ -1,4 +1,4 @@
-"""Connections that the user has saved."""
+"""Endpoints that the user has saved."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, cannot_write, write_json
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
 _SERVICE = "Slipstream connections"
@@ -17,18 +17,18 @@ _LARGEST = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
-class SavedConnection:
-    """A connection with a unique name.
+class SavedEndpoint:
+    """An endpoint with a unique name.
 
     Once saved, its key and the values of its headers are references to the keychain.
     """
 
     name: str
-    connection: RemoteConnection
+    endpoint: Endpoint
 
 
-def read_connections(file: Path) -> tuple[SavedConnection, ...]:
-    """Return the connections in a file. A missing file is empty.
+def read_endpoints(file: Path) -> tuple[SavedEndpoint, ...]:
+    """Return the endpoints in a file. A missing file is empty.
 
     Raises:
         UserError: the file can't be read, comes from a newer version, or is damaged. A damaged file is renamed first.
@@ -48,8 +48,8 @@ def read_connections(file: Path) -> tuple[SavedConnection, ...]:
         raise UserError("connections_damaged", template, file=kept.name) from None
 
 
-def write_connections(file: Path, connections: Sequence[SavedConnection]) -> EngineText | None:
-    """Replace the connections of a file. Keys and headers go to the keychain.
+def write_endpoints(file: Path, endpoints: Sequence[SavedEndpoint]) -> EngineText | None:
+    """Replace the endpoints of a file. Keys and headers go to the keychain.
 
     Returns:
         why secrets are kept only until the app quits, or None if all are saved.
@@ -57,8 +57,8 @@ def write_connections(file: Path, connections: Sequence[SavedConnection]) -> Eng
     Raises:
         UserError: the file can't be read or written.
     """
-    old = _references(read_connections(file))
-    stored = [SavedConnection(saved.name, _with(saved.connection, _stored)) for saved in connections]
+    old = _references(read_endpoints(file))
+    stored = [SavedEndpoint(saved.name, _with(saved.endpoint, _stored)) for saved in endpoints]
     content = {"version": _VERSION, "connections": [_entry(saved) for saved in stored]}
     write_json(file, content)
     new = _references(stored)
@@ -66,8 +66,8 @@ def write_connections(file: Path, connections: Sequence[SavedConnection]) -> Eng
     return None if all_saved(new) else SECRETS_NOT_SAVED
 
 
-def with_secrets(saved: SavedConnection) -> RemoteConnection:
-    """Return a connection with its key. Can block while the keychain asks the user.
+def with_secrets(saved: SavedEndpoint) -> Endpoint:
+    """Return an endpoint with its key. Can block while the keychain asks the user.
 
     Raises:
         UserError: the keychain doesn't have the key or a header.
@@ -79,31 +79,31 @@ def with_secrets(saved: SavedConnection) -> RemoteConnection:
             raise UserError("connection_secret_missing", template, connection=saved.name)
         return secret
 
-    return _with(saved.connection, revealed)
+    return _with(saved.endpoint, revealed)
 
 
 def _stored(value: str) -> str:
     return store(_SERVICE, value) if value and not is_reference(value) else value
 
 
-def _with(connection: RemoteConnection, change: Callable[[str], str]) -> RemoteConnection:
-    """Return a connection with its secrets changed."""
-    headers = tuple((name, change(value)) for name, value in connection.headers)
-    return replace(connection, key=change(connection.key), headers=headers)
+def _with(endpoint: Endpoint, change: Callable[[str], str]) -> Endpoint:
+    """Return an endpoint with its secrets changed."""
+    headers = tuple((name, change(value)) for name, value in endpoint.headers)
+    return replace(endpoint, key=change(endpoint.key), headers=headers)
 
 
-def _references(connections: Iterable[SavedConnection]) -> set[str]:
-    values = (value for saved in connections for value in (saved.connection.key, *dict(saved.connection.headers).values()))
+def _references(endpoints: Iterable[SavedEndpoint]) -> set[str]:
+    values = (value for saved in endpoints for value in (saved.endpoint.key, *dict(saved.endpoint.headers).values()))
     return {value for value in values if is_reference(value)}
 
 
-def _entry(saved: SavedConnection) -> dict[str, Any]:
+def _entry(saved: SavedEndpoint) -> dict[str, Any]:
     """Return the inverse of `_saved`."""
-    fields = {"name": saved.name, **vars(saved.connection)}
-    return fields | {"headers": dict(saved.connection.headers), "ca_file": str(saved.connection.ca_file or "")}
+    fields = {"name": saved.name, **vars(saved.endpoint)}
+    return fields | {"headers": dict(saved.endpoint.headers), "ca_file": str(saved.endpoint.ca_file or "")}
 
 
-def _parsed(data: bytes) -> tuple[SavedConnection, ...]:
+def _parsed(data: bytes) -> tuple[SavedEndpoint, ...]:
     content = json.loads(data)
     if type(version := content["version"]) is int and version > _VERSION:
         raise UserError(
@@ -115,8 +115,8 @@ def _parsed(data: bytes) -> tuple[SavedConnection, ...]:
     return found
 
 
-def _saved(*, name: str, headers: dict[str, str], ca_file: str, timeout_s: float, **texts: str) -> SavedConnection:
-    """Return a connection.
+def _saved(*, name: str, headers: dict[str, str], ca_file: str, timeout_s: float, **texts: str) -> SavedEndpoint:
+    """Return an endpoint.
 
     Raises:
         ValueError, TypeError, AttributeError: a value is missing or invalid.
@@ -126,8 +126,8 @@ def _saved(*, name: str, headers: dict[str, str], ca_file: str, timeout_s: float
         raise ValueError
     json.dumps([name, headers, texts], ensure_ascii=False).encode()  # refuses halves of characters
     file = Path(ca_file) if ca_file else None
-    connection = RemoteConnection(headers=tuple(headers.items()), ca_file=file, timeout_s=float(timeout_s), **texts)
-    return SavedConnection(name, connection)
+    endpoint = Endpoint(headers=tuple(headers.items()), ca_file=file, timeout_s=float(timeout_s), **texts)
+    return SavedEndpoint(name, endpoint)
 
 
 def _set_aside(file: Path) -> Path:

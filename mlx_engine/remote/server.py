@@ -10,7 +10,7 @@ import httpx2
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.remote.endpoint import RemoteConnection, address, complete_address, reason_of, refused, unreachable
+from mlx_engine.remote.endpoint import Endpoint, address, complete_address, reason_of, refused, unreachable
 
 ServerKind = Literal["slipstream", "vllm", "sglang", "llamacpp", "mlx_vlm", "other"]
 
@@ -61,9 +61,9 @@ class RemoteServer:
         """Whether the server can count a prompt's tokens before the reply."""
         return self.kind in ("slipstream", "vllm", "llamacpp")
 
-    def pair(self, connection: RemoteConnection) -> PairInfo:
+    def pair(self, endpoint: Endpoint) -> PairInfo:
         """Return the description that front ends show."""
-        can_switch = self.kind == "slipstream" or bool(connection.plain_url)
+        can_switch = self.kind == "slipstream" or bool(endpoint.plain_url)
         return PairInfo(
             name=self.model,
             target=self.model,
@@ -79,62 +79,62 @@ class RemoteServer:
             can_continue=self.can_continue,
             why_plain=None if self.speculates else _NO_SPECULATION,
             why_not_plain=_ONLY_SPECULATION if self.speculates and not can_switch else None,
-            remote=connection.host,
+            remote=endpoint.host,
             context_known=self.context_limit is not None,
         )
 
 
-async def discover(client: httpx2.AsyncClient, connection: RemoteConnection, seconds: float = 20.0) -> RemoteServer:
+async def discover(client: httpx2.AsyncClient, endpoint: Endpoint, seconds: float = 20.0) -> RemoteServer:
     """Detect a server's program and models within `seconds`.
 
     Raises:
         UserError: the server can't be reached, is too slow, refuses the key, has no models, or doesn't have the
-            connection's model.
+            endpoint's model.
     """
     try:
-        return await asyncio.wait_for(_discover(client, connection), seconds)
+        return await asyncio.wait_for(_discover(client, endpoint), seconds)
     except TimeoutError:
         template = "“{host}” didn't respond within {seconds:g} seconds. Check that the server is running."
-        raise UserError("remote_too_slow", template, host=connection.host, seconds=seconds) from None
+        raise UserError("remote_too_slow", template, host=endpoint.host, seconds=seconds) from None
 
 
-async def _discover(client: httpx2.AsyncClient, connection: RemoteConnection) -> RemoteServer:
-    status, body, headers = await _get(client, connection, "/v1/models")
+async def _discover(client: httpx2.AsyncClient, endpoint: Endpoint) -> RemoteServer:
+    status, body, headers = await _get(client, endpoint, "/v1/models")
     if 300 <= status < 400 and (moved := headers.get("location", "")).startswith("http"):
         template = "“{host}” redirects to “{address}”. Enter that address."
-        raise UserError("remote_redirects", template, host=connection.host, address=reason_of(complete_address(moved)))
+        raise UserError("remote_redirects", template, host=endpoint.host, address=reason_of(complete_address(moved)))
     if status not in (200, 404, 405):
-        raise refused(connection, status, body)
+        raise refused(endpoint, status, body)
     found = _parsed(body) if status == 200 else None
     listed = found.get("data") if isinstance(found, dict) else None
     entries = [entry for entry in listed if isinstance(entry, dict) and entry.get("id")] if isinstance(listed, list) else []
     models = tuple(str(entry["id"]) for entry in entries)
     if not isinstance(listed, list):
-        raise _no_list(connection)
-    if connection.model and models and connection.model not in models:
+        raise _no_list(endpoint)
+    if endpoint.model and models and endpoint.model not in models:
         template = "“{host}” doesn't have “{model}”. Available models: {models}."
         names = ", ".join(models[:10])
-        raise UserError("remote_unknown_model", template, host=connection.host, model=connection.model, models=names)
-    model = connection.model or next(iter(models), "")
+        raise UserError("remote_unknown_model", template, host=endpoint.host, model=endpoint.model, models=names)
+    model = endpoint.model or next(iter(models), "")
     if not model:  # mlx_lm lists only models in the hub's cache
         template = "“{host}” lists no models. Enter the name of the model in the connection."
-        raise UserError("remote_no_models", template, host=connection.host)
+        raise UserError("remote_no_models", template, host=endpoint.host)
     entry = next((entry for entry in entries if entry["id"] == model), {})
-    return await _details(client, connection, RemoteServer("other", "", models, model), entry, headers)
+    return await _details(client, endpoint, RemoteServer("other", "", models, model), entry, headers)
 
 
-def _no_list(connection: RemoteConnection) -> UserError:
+def _no_list(endpoint: Endpoint) -> UserError:
     template = "“{host}” doesn't respond like an OpenAI-compatible server. Check the address."
-    return UserError("remote_no_list", template, host=connection.host)
+    return UserError("remote_no_list", template, host=endpoint.host)
 
 
 async def _details(
-    client: httpx2.AsyncClient, connection: RemoteConnection, server: RemoteServer, entry: dict[str, Any], headers: httpx2.Headers
+    client: httpx2.AsyncClient, endpoint: Endpoint, server: RemoteServer, entry: dict[str, Any], headers: httpx2.Headers
 ) -> RemoteServer:
     """Return the server with all that it reports about itself."""
 
     async def found_at(path: str) -> dict[str, Any]:
-        found = _parsed((await _get(client, connection, path))[1])
+        found = _parsed((await _get(client, endpoint, path))[1])
         found = found[0] if isinstance(found, list) and found else found
         return found if isinstance(found, dict) else {}
 
@@ -155,7 +155,7 @@ async def _details(
         )
     if owner == "vllm":
         version = (await found_at("/version")).get("version", "")
-        metrics = (await _get(client, connection, "/metrics"))[1]
+        metrics = (await _get(client, endpoint, "/metrics"))[1]
         return replace(server, kind="vllm", version=str(version), speculates=b"\nvllm:spec_decode_num_drafts_total" in metrics)
     if owner == "llamacpp":
         caps = (await found_at("/props")).get("chat_template_caps")
@@ -174,13 +174,13 @@ async def _details(
     return server
 
 
-async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: str) -> tuple[int, bytes, httpx2.Headers]:
+async def _get(client: httpx2.AsyncClient, endpoint: Endpoint, path: str) -> tuple[int, bytes, httpx2.Headers]:
     """Return the status, the beginning of the body, and the headers.
 
     Only the list of models must be reachable.
     """
     try:
-        async with client.stream("GET", address(connection.url, path)) as response:
+        async with client.stream("GET", address(endpoint.url, path)) as response:
             body = b""
             async for chunk in response.aiter_bytes():
                 body += chunk
@@ -189,9 +189,7 @@ async def _get(client: httpx2.AsyncClient, connection: RemoteConnection, path: s
             return response.status_code, body if response.status_code == 200 or path == "/v1/models" else b"", response.headers
     except httpx2.HTTPError as error:
         if path == "/v1/models":
-            raise (
-                _no_list(connection) if isinstance(error, httpx2.RemoteProtocolError) else unreachable(connection, error)
-            ) from None
+            raise (_no_list(endpoint) if isinstance(error, httpx2.RemoteProtocolError) else unreachable(endpoint, error)) from None
         return 0, b"", httpx2.Headers()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Channel, Commit, Event, Finished, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.remote.endpoint import RemoteConnection, failure
+from mlx_engine.remote.endpoint import Endpoint, failure
 from mlx_engine.remote.statistics import stats
 
 LONGEST_LINE = 10_000_000  # bytes
@@ -54,7 +54,7 @@ class ReplyStream:
         finished: whether the server said how the reply ended.
     """
 
-    connection: RemoteConnection
+    endpoint: Endpoint
     request: GenerationRequest
     sent: float = field(default_factory=time.perf_counter)
     finished: bool = False
@@ -85,10 +85,10 @@ class ReplyStream:
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):
-            host = self.connection.host
+            host = self.endpoint.host
             raise UserError("remote_bad_chunk", "“{host}” sent invalid data in its reply. Try again.", host=host)
         if chunk.get("error"):
-            raise failure(self.connection, chunk)
+            raise failure(self.endpoint, chunk)
         for name in ("usage", "timings", "metrics", "sglext", "slipstream"):
             if isinstance(chunk.get(name), dict):
                 self._usage[name] = chunk[name]
@@ -148,7 +148,7 @@ class ReplyStream:
             UserError: the stream ended before the reply.
         """
         if not self.finished:
-            host = self.connection.host
+            host = self.endpoint.host
             raise UserError("remote_cut", "“{host}” ended the reply early. The partial reply is kept. Try again.", host=host)
         return Finished(self._reason, self.stats(), self._stop_string)
 

@@ -51,7 +51,7 @@ class EngineSwitch:
         return self._local.wait(seconds)
 
     def _connect(self, request: Connect, deliver: Deliver) -> Run:
-        remote = RemoteEngine(request.connection, self._local)
+        remote = RemoteEngine(request.endpoint, self._local)
         connected = self._then_use(remote, deliver)
 
         def follow(event: Event | None) -> None:

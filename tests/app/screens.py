@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import get_args
 
 from app.text import language
-from app.views.models.connection_form import ConnectionForm
+from app.views.models.endpoint_form import EndpointForm
 from app.views.models.picker_dialog import PickerDialog
 
 HOME = tempfile.mkdtemp()
@@ -55,11 +55,11 @@ from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.api_server.metrics import LiveRequest  # noqa: E402
 from mlx_engine.contract.errors import EngineText  # noqa: E402
 from mlx_engine.contract.events import TuningProgress  # noqa: E402
-from mlx_engine.contract.requests import RemoteConnection, ToolCall  # noqa: E402
+from mlx_engine.contract.requests import Endpoint, ToolCall  # noqa: E402
 from mlx_engine.mcp.record import CallRecord, CallState  # noqa: E402
 from mlx_engine.models.files.tuning_files import LoraRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
-from mlx_engine.remote.saved_endpoints import SavedConnection  # noqa: E402
+from mlx_engine.remote.saved_endpoints import SavedEndpoint  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
@@ -232,7 +232,7 @@ def show_calls(window: MainWindow) -> None:
     window.transcript.findChild(UnreadableCall).open()
 
 
-def show_result(form: ConnectionForm, saved: SavedConnection) -> None:
+def show_result(form: EndpointForm, saved: SavedEndpoint) -> None:
     """Show the result of a test of a server that can do little."""
     form._tested = saved
     form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False))
@@ -346,12 +346,12 @@ def main(code: str, folder: Path | None) -> int:
         picker.rows.select(pair)
         settle(200)
         look(name, models)
-    saved = SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000", key="1", headers=(("Name", "1"),)))
-    picker.put_connection(saved)
+    saved = SavedEndpoint("Server", Endpoint("http://192.168.1.20:8000", key="1", headers=(("Name", "1"),)))
+    picker.put_endpoint(saved)
     settle(200)
     look("connection", models)
-    models.connection.edit.click()
-    form = models.findChild(ConnectionForm)
+    models.endpoint.edit.click()
+    form = models.findChild(EndpointForm)
     show_result(form, saved)
     settle(200)
     look("connection-form", form)

@@ -11,7 +11,7 @@ from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.served_models import Models
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.events import Event, PairInfo
-from mlx_engine.contract.requests import Connect, LoadPair, RemoteConnection, Request
+from mlx_engine.contract.requests import Connect, Endpoint, LoadPair, Request
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.remote_engine import RemoteEngine
 from mlx_engine.remote.switch import EngineSwitch
@@ -109,8 +109,8 @@ class ServedEngine(EngineSwitch):
             nonlocal connecting
             if isinstance(event, PairInfo):
                 connecting, self._api.models.pair = True, event
-                remote = RemoteEngine(RemoteConnection(self._url))
-                remote.submit(Connect(RemoteConnection(self._url)), self._connected(remote, event, deliver))
+                remote = RemoteEngine(Endpoint(self._url))
+                remote.submit(Connect(Endpoint(self._url)), self._connected(remote, event, deliver))
             elif event is not None or not connecting:
                 deliver(event)
 

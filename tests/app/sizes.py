@@ -31,10 +31,10 @@ from app.application import Slipstream
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.text import language
-from app.views.models.connection_form import ConnectionForm
+from app.views.models.endpoint_form import EndpointForm
 from app.views.models.picker_dialog import PickerDialog
-from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.contract.requests import Endpoint
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done
 
 SIZES = (QSize(700, 500), QSize(1000, 760), QSize(1600, 1000))
@@ -79,10 +79,10 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     models = window.dialogs.find(PickerDialog)
     assert models is not None
     url = "http://192.168.1.20:8000"
-    saved = SavedConnection("Server", RemoteConnection(url, model="organization/model", plain_url=url, headers=(("Name", "1"),)))
-    window.services.picker.put_connection(saved)
-    models.connection.edit.click()
-    show_result(models.findChild(ConnectionForm), saved)
+    saved = SavedEndpoint("Server", Endpoint(url, model="organization/model", plain_url=url, headers=(("Name", "1"),)))
+    window.services.picker.put_endpoint(saved)
+    models.endpoint.edit.click()
+    show_result(models.findChild(EndpointForm), saved)
     bad: list[str] = []
     chat = slipstream.services.session.chat.id
 

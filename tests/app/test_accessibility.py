@@ -32,9 +32,9 @@ from app.views.tools.tools_pane import ToolsPane
 from app.window.main_window import GRIP_HEIGHT, onto_screen
 from app.window.palette import Palette
 from mlx_engine.contract.events import Failed, PromptsSaved
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.mcp.record import CallRecord, CallState
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT
@@ -129,8 +129,8 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str,
     window.dialogs.show_tuning()
     window.dialogs.show_models()
     app.until(lambda: bool(window.services.picker.rows.matching))
-    window.services.picker.put_connection(SavedConnection("Server", RemoteConnection("http://192.168.1.20:8000")))
-    window.dialogs.find(PickerDialog).connection.edit.click()
+    window.services.picker.put_endpoint(SavedEndpoint("Server", Endpoint("http://192.168.1.20:8000")))
+    window.dialogs.find(PickerDialog).endpoint.edit.click()
     window.dialogs.find(PickerDialog).custom.trigger()
     settings = window.dialogs.find(SettingsDialog)
     for pane in get_args(Pane):

@@ -95,8 +95,8 @@ def test_tools_connections_and_own_pairs_are_kept(earlier: Session) -> None:
     configs = {config.name: config for config in earlier.services.tools.configs}
     assert (configs["notes"].command, configs["notes"].args, configs["notes"].timeout_s) == ("notes-server", ("--all",), 42)
     assert earlier.services.tools.approvals.always() == (("Calculator", "calculator"),)
-    (saved,) = earlier.services.picker.connections.saved
-    assert (saved.name, saved.connection.url, saved.connection.model) == ("Studio", "http://192.168.1.20:8000/v1", "some-model")
+    (saved,) = earlier.services.picker.endpoints.saved
+    assert (saved.name, saved.endpoint.url, saved.endpoint.model) == ("Studio", "http://192.168.1.20:8000/v1", "some-model")
     custom_catalog_file().parent.mkdir(parents=True, exist_ok=True)
     for name in ("own-pairs.json", "catalog.json"):
         shutil.copy(EARLIER / name, custom_catalog_file().parent)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.session.notice import Notice, NoticeAction
-from mlx_engine.contract.requests import RemoteConnection
-from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, write_connections
+from mlx_engine.contract.requests import Endpoint
+from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
 from tests.app.conftest import Running
 from tests.app.test_chats_window import chat_with
 
@@ -121,26 +121,26 @@ def test_connections_that_are_readable_again_are_used_and_kept(start: Start, tmp
     file = tmp_path / "connections.json"
     file.mkdir()
     app = start(data=tmp_path)
-    connections = app.services.picker.connections
+    endpoints = app.services.picker.endpoints
     (notice,) = app.notices
     messages: list[str] = []
-    connections.message.connect(messages.append)
-    connections.put(SavedConnection("Mac", RemoteConnection("http://127.0.0.1:1")))
+    endpoints.message.connect(messages.append)
+    endpoints.put(SavedEndpoint("Mac", Endpoint("http://127.0.0.1:1")))
     app.until(lambda: bool(messages))
     assert app.notices == [notice] == messages and notice.startswith("Can't read")
     file.rmdir()
-    write_connections(file, [SavedConnection("Studio", RemoteConnection("http://127.0.0.1:2"))])
-    connections.put(SavedConnection("Mini", RemoteConnection("http://127.0.0.1:3")))
+    write_endpoints(file, [SavedEndpoint("Studio", Endpoint("http://127.0.0.1:2"))])
+    endpoints.put(SavedEndpoint("Mini", Endpoint("http://127.0.0.1:3")))
     assert app.notices == []
     app.quit()
-    assert [saved.name for saved in read_connections(file)] == ["Studio", "Mac", "Mini"]
+    assert [saved.name for saved in read_endpoints(file)] == ["Studio", "Mac", "Mini"]
 
 
 def test_the_notice_about_damaged_connections_goes_once_new_ones_are_stored(start: Start, tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text("{")
     app = start(data=tmp_path)
-    connections = app.services.picker.connections
-    connections.reload()
+    endpoints = app.services.picker.endpoints
+    endpoints.reload()
     assert len(app.notices) == 1 and "was damaged" in app.notices[0]
-    connections.put(SavedConnection("Mac", RemoteConnection("http://127.0.0.1:1")))
+    endpoints.put(SavedEndpoint("Mac", Endpoint("http://127.0.0.1:1")))
     app.until(lambda: app.notices == [])

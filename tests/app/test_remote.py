@@ -15,8 +15,8 @@ from app.storage.comparison_record import ComparisonRecord
 from app.views.chat.full_context import SummaryJob
 from app.views.compare.compare_view import CompareDialog
 from app.views.machine.this_mac import ThisMacDialog
-from mlx_engine.contract.requests import LoadPair, RemoteConnection
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.contract.requests import Endpoint, LoadPair
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
@@ -47,7 +47,7 @@ MLX_LM = {MODELS: recorded("mlx_lm/v1_models"), CHAT: recorded("mlx_lm/stream_us
 def connected(app: Session, responses: Responses, **options: str) -> Iterator[Replay]:
     """Connect the app to a server."""
     with replaying(responses) as replay:
-        app.activity.connect_to(SavedConnection("Office", RemoteConnection(replay.url, **options)))  # type: ignore[arg-type]
+        app.activity.connect_to(SavedEndpoint("Office", Endpoint(replay.url, **options)))  # type: ignore[arg-type]
         app.until(lambda: not app.loader.running)
         yield replay
 
@@ -284,7 +284,7 @@ class TestPrivateChats:
             return recorded("vllm_dflash/v1_models")
 
         with replaying(VLLM | {MODELS: models}) as replay:
-            app.activity.connect_to(SavedConnection("Office", RemoteConnection(replay.url)))
+            app.activity.connect_to(SavedEndpoint("Office", Endpoint(replay.url)))
             app.until(lambda: bool(replay.seen))
             app.type("Another draft")
             (tmp_path / "notes.txt").write_text("Notes")

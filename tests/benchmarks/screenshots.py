@@ -22,7 +22,7 @@ LAYOUT_MS = 15  # until the layout has settled
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write window.png, window-dark.png, compare.png, tools.png, and connection.png."""
+    """Write window.png, window-dark.png, compare.png, tools.png, and endpoint.png."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
     )
@@ -48,7 +48,7 @@ def _take(out: Path) -> int:
     from app.storage.chat_tree import Turn
     from app.system.data_paths import DataPaths
     from app.views.compare.compare_view import CompareDialog
-    from app.views.models.connection_form import ConnectionForm
+    from app.views.models.endpoint_form import EndpointForm
     from tests.mlx_engine.remote.replay import recorded, replaying
 
     def until(condition: Callable[[], bool]) -> None:
@@ -137,7 +137,7 @@ def _take(out: Path) -> int:
         slipstream.services.reply_run.stop(interrupted=True)
         until(lambda: not slipstream.services.activity.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
-            form = ConnectionForm(slipstream.theme, slipstream.services.picker.connections, None, window)
+            form = EndpointForm(slipstream.theme, slipstream.services.picker.endpoints, None, window)
             form.name.setText("Lab")
             form.url.setText(server.url)
             form.show()

@@ -19,7 +19,7 @@ class NoticeBar(QFrame):
 
     choose_models = Signal()
     use_demo = Signal()
-    connect_again = Signal(str)  # name of a connection
+    connect_again = Signal(str)  # name of an endpoint
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

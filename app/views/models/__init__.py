@@ -1,1 +1,1 @@
-"""The Models window: pairs, connections, and downloads."""
+"""The Models window: pairs, endpoints, and downloads."""

@@ -79,7 +79,7 @@ class PairCard(ScrollingPage):
     def refresh(self) -> None:
         one = self._picker.rows.current
         self.page.setVisible(one is not None)
-        if one is None or one.connection is not None:
+        if one is None or one.endpoint is not None:
             return
         state = self._picker.state(one)
         self.title.setText(one.name)

@@ -1,4 +1,4 @@
-"""The list of connections and pairs, with their names, sizes, fit, and states."""
+"""The list of endpoints and pairs, with their names, sizes, fit, and states."""
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QStandardItem, QStandardItemModel
@@ -105,7 +105,7 @@ class _Delegate(QStyledItemDelegate):
 def _status(picker: Picker, one: Candidate) -> str:
     """Return the status of a pair, or an empty string if it can be downloaded."""
     state, download = picker.state(one), picker.download_of(one)
-    if one.connection is not None and state == "ready":
+    if one.endpoint is not None and state == "ready":
         return ""
     if state == "running" and download is not None and download.total:
         return percent(download.fraction)

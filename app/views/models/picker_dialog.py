@@ -15,14 +15,14 @@ from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import tr
-from app.views.models.connection_card import ConnectionCard
-from app.views.models.connection_form import ConnectionForm
+from app.views.models.endpoint_card import EndpointCard
+from app.views.models.endpoint_form import EndpointForm
 from app.views.models.pair_card import PairCard
 from app.views.models.pair_list import PairList
 from app.widgets.controls import SearchField, button, entry, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 LIST_WIDTH = 304  # at the default text size
 MESSAGE_MS = 8000
@@ -30,7 +30,7 @@ SPACE_MS = 5000
 
 
 class PickerDialog(QDialog):
-    """A modeless window with a list of pairs and connections, and details."""
+    """A modeless window with a list of pairs and endpoints, and details."""
 
     settings_requested = Signal()
 
@@ -68,7 +68,7 @@ class PickerDialog(QDialog):
         self.add = button(tr("Add…"), tr("Add a pair or a connection"), "bordered", self._choose_kind)
         self._kinds = QMenu(self)
         self.custom = self._kinds.addAction(tr("Custom Pair…"), self._add_custom)
-        self.server = self._kinds.addAction(tr("Connection…"), partial(self._edit_connection, None))
+        self.server = self._kinds.addAction(tr("Connection…"), partial(self._edit_endpoint, None))
         self.settings = button(
             tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
         )
@@ -77,8 +77,8 @@ class PickerDialog(QDialog):
         self.deleted = DeletedBar(theme, picker.storage)
         self.card = PairCard(theme, picker, activity, loader)
         self.card.token.clicked.connect(self.settings_requested)
-        self.connection = ConnectionCard(theme, picker, activity, loader)
-        self.connection.edit_requested.connect(self._edit_connection)
+        self.endpoint = EndpointCard(theme, picker, activity, loader)
+        self.endpoint.edit_requested.connect(self._edit_endpoint)
         self.message = small_label(theme, look="secondary", wrap=True)
         self.message.setAccessibleName(tr("Message"))
         self.message.setContentsMargins(24, 8, 24, 8)
@@ -96,7 +96,7 @@ class PickerDialog(QDialog):
         top = column(self.search, chips, margins=(16, 0, 16, 0))
         foot = column(self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0))
         column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
-        card = column((self.card, 1), (self.connection, 1), self.message, spacing=0)
+        card = column((self.card, 1), (self.endpoint, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
@@ -135,8 +135,8 @@ class PickerDialog(QDialog):
         current = self._picker.rows.current
         empty, search, storage = not self._picker.rows.matching, self._picker.rows.search.strip(), self._picker.storage
         self._follow_search()
-        self.connection.setVisible(current is not None and current.connection is not None and not empty)
-        self.card.setVisible(self.connection.isHidden() and not empty)
+        self.endpoint.setVisible(current is not None and current.endpoint is not None and not empty)
+        self.card.setVisible(self.endpoint.isHidden() and not empty)
         self.list.setVisible(not empty)
         self.empty.setVisible(empty)
         if self._picker.loading:
@@ -168,16 +168,16 @@ class PickerDialog(QDialog):
         dialog.open()
 
     @Slot(object)
-    def _edit_connection(self, saved: SavedConnection | None) -> None:
-        form = ConnectionForm(self._theme, self._picker.connections, saved, self)
+    def _edit_endpoint(self, saved: SavedEndpoint | None) -> None:
+        form = EndpointForm(self._theme, self._picker.endpoints, saved, self)
         form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         fit_content(form)
-        form.saved.connect(partial(self._picker.put_connection, old=saved.name if saved else ""))
+        form.saved.connect(partial(self._picker.put_endpoint, old=saved.name if saved else ""))
         form.open()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """On Return, move from the search field to the list, then to the main button."""
-        focus, main = self.focusWidget(), (self.card if self.connection.isHidden() else self.connection).main
+        focus, main = self.focusWidget(), (self.card if self.endpoint.isHidden() else self.endpoint).main
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import address, checked, complete_address, unreachable
-from mlx_engine.remote.trial import try_connection
+from mlx_engine.remote.trial import try_endpoint
 from tests.mlx_engine.remote.replay import Response, replaying
 
 MODELS = ("GET", "/v1/models")
@@ -43,7 +43,7 @@ paths = st.sampled_from(["", "/", "/v1", "/v1/", "/v1/chat/completions", "/v1/mo
 def test_a_missing_scheme_is_completed(host: str, port: int | None, path: str, space: str) -> None:
     bracketed = f"[{host}]" if ":" in host and (port or path) else host
     text = f"{bracketed}{f':{port}' if port else ''}{path}"
-    found = httpx2.URL(checked(RemoteConnection(complete_address(space + text + space))).url)
+    found = httpx2.URL(checked(Endpoint(complete_address(space + text + space))).url)
     assert (found.host, found.port) == (host.lower(), port)
     assert found.scheme == ("https" if host in ("models.example.com", "8.8.8.8", "2606:4700::1111") else "http")
     expected = "/proxy/v1/models" if path == "/proxy/v1" else "/v1/models"
@@ -62,11 +62,11 @@ def test_a_given_scheme_is_kept(scheme: str, host: str, path: str) -> None:
 @example(text="//")
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:
-        url = checked(RemoteConnection(text)).url
+        url = checked(Endpoint(text)).url
     except UserError as error:
         assert error.text.code in ("remote_bad_address", "remote_password_in_address", "remote_not_encrypted")
     else:
-        assert url.startswith(("http://", "https://")) and checked(RemoteConnection(url)).url == url
+        assert url.startswith(("http://", "https://")) and checked(Endpoint(url)).url == url
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def answering(reply: bytes) -> Iterator[str]:
 
 def why_not(url: str) -> UserError:
     with pytest.raises(UserError) as refused:
-        try_connection(RemoteConnection(url))
+        try_endpoint(Endpoint(url))
     return refused.value
 
 
@@ -123,7 +123,7 @@ def test_a_redirect_names_its_target() -> None:
 
 
 def test_a_silent_host_is_not_a_refusal() -> None:
-    error = unreachable(RemoteConnection("http://lab:8000"), httpx2.ConnectTimeout(""))
+    error = unreachable(Endpoint("http://lab:8000"), httpx2.ConnectTimeout(""))
     assert str(error) == "“lab:8000” isn't responding. Check the address, and make sure that the server is running."
 
 
@@ -135,4 +135,4 @@ def test_an_expired_certificate_needs_no_authority(code: int, expected: str) -> 
     cause.verify_code, cause.verify_message = code, "certificate has expired"
     error = httpx2.ConnectError("")
     error.__cause__ = cause
-    assert unreachable(RemoteConnection("https://lab"), error).text.code == expected
+    assert unreachable(Endpoint("https://lab"), error).text.code == expected

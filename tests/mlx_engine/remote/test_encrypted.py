@@ -1,4 +1,4 @@
-"""Encrypted connections to a remote server."""
+"""Encrypted endpoints to a remote server."""
 
 import datetime
 import ipaddress
@@ -14,7 +14,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.engine.bridge import to_iter
-from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.remote.replay import recorded, replaying
 
@@ -39,8 +39,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def connect(connection: RemoteConnection) -> PairInfo:
-    engine = RemoteEngine(connection)
+def connect(endpoint: Endpoint) -> PairInfo:
+    engine = RemoteEngine(endpoint)
     try:
         *_, info = to_iter(engine, LoadPair())
     finally:
@@ -53,9 +53,9 @@ def test_only_a_trusted_certificate_is_accepted(certificate: tuple[Path, Path]) 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with replaying(MODELS, tls=context) as server:
-        assert connect(RemoteConnection(server.url, ca_file=certificate[0])).name == "demo-target"
+        assert connect(Endpoint(server.url, ca_file=certificate[0])).name == "demo-target"
         with pytest.raises(UserError) as refused:
-            connect(RemoteConnection(server.url))
+            connect(Endpoint(server.url))
         assert refused.value.text.code == "remote_certificate"
 
 
@@ -65,5 +65,5 @@ def test_a_bad_certificate_file_is_said(tmp_path: Path, content: bytes | None) -
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UserError) as refused:
-        connect(RemoteConnection("https://127.0.0.1:1", ca_file=file))
+        connect(Endpoint("https://127.0.0.1:1", ca_file=file))
     assert refused.value.text.code == "remote_bad_ca"

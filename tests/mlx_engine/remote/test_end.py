@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 
 
 def test_closing_ends_response_bodies_that_were_not_read_to_the_end(caplog: pytest.LogCaptureFixture) -> None:
-    engine = RemoteEngine(RemoteConnection("http://127.0.0.1:9"))
+    engine = RemoteEngine(Endpoint("http://127.0.0.1:9"))
     ended, begun = threading.Event(), threading.Event()
 
     async def body() -> AsyncIterator[bytes]:

@@ -18,7 +18,7 @@ from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 
 QUESTIONS = ("What is 25 % of 80?", "Say hello.", "What is the capital of France?", "Sort 9, 4, 7.")
@@ -60,7 +60,7 @@ def replies(client: EngineClient, target: Path | None = None) -> list[CompletedR
 @pytest.mark.long
 def test_greedy_text_equals_local_plain_decoding(server: str) -> None:
     target = demo_pair()[0]
-    remote, local = RemoteEngine(RemoteConnection(server, str(target))), EngineHost()
+    remote, local = RemoteEngine(Endpoint(server, str(target))), EngineHost()
     there, here = replies(remote), replies(local, target)
     assert [reply.text for reply in there] == [reply.text for reply in here]
     assert [reply.stats.tokens for reply in there] == [reply.stats.tokens for reply in here]

@@ -10,7 +10,7 @@ from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.bridge import to_iter
-from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.api_server.serving import Serving, serving
 
@@ -25,7 +25,7 @@ def server() -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def remote(server: Serving) -> Iterator[RemoteEngine]:
-    engine = RemoteEngine(RemoteConnection(f"{server.url}/v1", key="sk-test-key"))
+    engine = RemoteEngine(Endpoint(f"{server.url}/v1", key="sk-test-key"))
     yield engine
     assert engine.wait(120)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
 from mlx_engine.contract.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
 from mlx_engine.remote import statistics
-from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
@@ -37,7 +37,7 @@ MLX_VLM = {MODELS: recorded("mlx_vlm_plain/v1_models")}
 @contextmanager
 def connected(responses: Responses, chunk: int = 1 << 16, **options: Any) -> Iterator[tuple[RemoteEngine, Replay]]:
     with replaying(responses, chunk) as replay:
-        engine = RemoteEngine(RemoteConnection(replay.url, **options))
+        engine = RemoteEngine(Endpoint(replay.url, **options))
         try:
             yield engine, replay
         finally:
@@ -303,7 +303,7 @@ class TestErrors:
     def test_nothing_listens(self) -> None:
         with replaying({}) as replay:
             url = replay.url
-        engine = RemoteEngine(RemoteConnection(url))
+        engine = RemoteEngine(Endpoint(url))
         assert failed(run(engine, LoadPair())).code == "remote_nothing_listens"
         assert engine.wait(120)
 
@@ -321,7 +321,7 @@ class TestErrors:
         ),
     )
     def test_bad_addresses_are_refused(self, url: str, code: str) -> None:
-        engine = RemoteEngine(RemoteConnection(url))
+        engine = RemoteEngine(Endpoint(url))
         assert failed(run(engine, LoadPair())).code == code
         assert engine.wait(120)
 
@@ -331,7 +331,7 @@ def test_a_plain_reply_goes_to_the_plain_address() -> None:
     with connected(VLLM | {CHAT: recorded("vllm_dflash/stream_usage")}) as (engine, replay):
         assert failed(run(engine, plain)).code == "remote_no_plain"
         with replaying({CHAT: recorded("vllm_dflash/stream_usage")}) as other:
-            both = RemoteEngine(RemoteConnection(replay.url, plain_url=other.url))
+            both = RemoteEngine(Endpoint(replay.url, plain_url=other.url))
             assert isinstance(run(both, plain)[-1], Finished)
             assert [path for _, path, _, _ in other.seen] == [CHAT[1]]
             assert both.wait(120)

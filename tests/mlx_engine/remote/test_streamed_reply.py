@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
-from mlx_engine.remote.endpoint import RemoteConnection, failure, refused
+from mlx_engine.remote.endpoint import Endpoint, failure, refused
 from mlx_engine.remote.streamed_reply import ReplyStream, data_of
 from tests.mlx_engine.remote.replay import recorded
 
-CONNECTION = RemoteConnection("http://127.0.0.1:1", "demo")
+CONNECTION = Endpoint("http://127.0.0.1:1", "demo")
 WHOLE = recorded("vllm_dflash/stream_thinking").body
 NAMES = (
     *("choices", "delta", "content", "text", "reasoning", "reasoning_content", "tool_calls", "index", "id", "function", "name"),

@@ -13,10 +13,10 @@ from mlx_engine.contract.requests import (
     Compare,
     Connect,
     CountTokens,
+    Endpoint,
     GenerationRequest,
     LoadPair,
     Message,
-    RemoteConnection,
     Request,
 )
 from mlx_engine.engine.host import EngineHost
@@ -58,7 +58,7 @@ def run(switch: EngineSwitch, request: Request) -> list[Event]:
 
 
 def connect(switch: EngineSwitch, server: Replay) -> Event:
-    return run(switch, Connect(RemoteConnection(server.url)))[-1]
+    return run(switch, Connect(Endpoint(server.url)))[-1]
 
 
 def posted(server: Replay) -> int:

@@ -15,7 +15,7 @@ from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair
-from mlx_engine.remote.endpoint import RemoteConnection
+from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine
 from tests.demo_pair.corpus.questions import fresh_questions
 from tests.golden.__main__ import HERE as GOLDEN
@@ -57,7 +57,7 @@ def plain() -> Iterator[VllmServer]:
 @pytest.fixture(scope="module", params=[1, 2], ids=["one node", "two nodes"])
 def remote(plain: VllmServer, request: pytest.FixtureRequest) -> Iterator[Connected]:
     with vllm_server(*demo_pair(), nodes=request.param) as dflash:
-        engine = RemoteEngine(RemoteConnection(dflash.url, plain_url=f"{plain.url}/v1"))
+        engine = RemoteEngine(Endpoint(dflash.url, plain_url=f"{plain.url}/v1"))
         yield Connected(engine, dflash, plain)
         assert engine.wait(60)
 
@@ -186,7 +186,7 @@ def test_tokens_are_counted_before_a_reply(remote: Connected, local: EngineHost)
 def test_a_lost_node_ends_the_reply_with_an_error() -> None:
     found: list[Event] = []
     with vllm_server(*demo_pair(), nodes=2) as server:
-        engine = RemoteEngine(RemoteConnection(server.url))
+        engine = RemoteEngine(Endpoint(server.url))
         _, rest = started(engine, ENDLESS, found)
         server.kill(1)
         with pytest.raises(UserError) as error:
@@ -202,7 +202,7 @@ def test_rounds_equal_the_reference() -> None:
     folder = GOLDEN / "e2e_qwen3"
     cases = json.loads((folder / "cases.json").read_text(encoding="utf-8"))["cases"]
     with vllm_server(folder / "target", folder / "drafter", drafted=7) as server:
-        engine = RemoteEngine(RemoteConnection(server.url))
+        engine = RemoteEngine(Endpoint(server.url))
         replies = [reply(engine, GenerationRequest(prompt_tokens=tuple(case["prompt_ids"]), max_tokens=64)) for case in cases]
         assert engine.wait(60)
     assert [list(each.tokens) for each in replies] == [case["output_ids"] for case in cases]

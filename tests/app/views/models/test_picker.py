@@ -104,7 +104,7 @@ def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, 
     for _ in range(3):
         qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
     assert app.services.picker.downloads.pairs == {}
-    assert dialog.card.isHidden() and dialog.connection.isHidden(), "no details next to an empty list"
+    assert dialog.card.isHidden() and dialog.endpoint.isHidden(), "no details next to an empty list"
     dialog.search.clear()
     assert dialog.card.isVisible()
 

@@ -11,11 +11,11 @@ import pytest
 from app.session.preferences import Preferences
 from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.api_server import PORT
-from mlx_engine.contract.requests import LoadPair, RemoteConnection
+from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.models.library.installed import InstalledPair
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
-from tests.app.views.models.test_connection_form import form_for
+from tests.app.views.models.test_endpoint_form import form_for
 from tests.app.views.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
 
 
@@ -44,20 +44,20 @@ def test_server_is_off_at_first_and_answers_from_the_windows_pair_when_on(start:
 
 def test_the_app_refuses_a_connection_to_its_own_server(start: Start) -> None:
     app = start()
-    server, saved = turn_on(app), app.services.picker.connections
+    server, saved = turn_on(app), app.services.picker.endpoints
     form, reason = form_for(app), "This is Slipstream's own server, which uses the models loaded here. Enter another address."
     form.url.setText(server.url.replace("127.0.0.1", "localhost") + "/v1")
     for press in (form.test, form.save):
         press.click()
         assert form.verdict.text() == reason and form.test.isEnabled() and saved.saved == ()
-    saved.put(SavedConnection("Earlier", RemoteConnection(server.url)))  # from a time when another server used the port
+    saved.put(SavedEndpoint("Earlier", Endpoint(server.url)))  # from a time when another server used the port
     app.services.picker.connect_to("Earlier")
     assert not app.loader.running and app.notices == [reason]
     message = app.window.dialogs.find(PickerDialog).message
     assert message.isVisible() and message.text() == reason
     app.services.server.set_on(False)
     app.until(lambda: not server.url)
-    assert saved.refusal(saved.saved[0].connection) == ""
+    assert saved.refusal(saved.saved[0].endpoint) == ""
 
 
 def test_the_icon_in_the_top_bar_opens_the_page(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Connections in the Models window: adding, testing, using, deleting, restarting, and hostile input and servers."""
+"""Endpoints in the Models window: adding, testing, using, deleting, restarting, and hostile input and servers."""
 
 import json
 import socket
@@ -13,13 +13,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.views.models import connection_card, connection_form
-from app.views.models.connection_form import ConnectionForm
+from app.views.models import endpoint_card, endpoint_form
+from app.views.models.endpoint_form import EndpointForm
 from app.views.models.picker_dialog import PickerDialog
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote import server as remote_server
-from mlx_engine.remote.saved_endpoints import SavedConnection, read_connections, write_connections
+from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
 from tests.app.conftest import Running
 from tests.app.views.models.picker_page import Start, look_at, opened, state
 from tests.keychain import keychain
@@ -46,7 +46,7 @@ def vllm() -> Iterator[Replay]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The questions that were asked and confirmed."""
     questions: list[str] = []
-    for module in (connection_card, connection_form):
+    for module in (endpoint_card, endpoint_form):
         monkeypatch.setattr(module, "confirm", lambda parent, title, question, action: not questions.append(question))
     return questions
 
@@ -61,12 +61,12 @@ def picker_of(app: Running) -> PickerDialog:
     return dialog
 
 
-def form_of(app: Running) -> ConnectionForm:
-    return next(form for form in picker_of(app).findChildren(ConnectionForm) if form.isVisible())
+def form_of(app: Running) -> EndpointForm:
+    return next(form for form in picker_of(app).findChildren(EndpointForm) if form.isVisible())
 
 
-def adding(app: Running, url: str, name: str = "") -> ConnectionForm:
-    """Open the form for a new connection and fill it in."""
+def adding(app: Running, url: str, name: str = "") -> EndpointForm:
+    """Open the form for a new endpoint and fill it in."""
     opened(app)
     picker_of(app).server.trigger()
     form = form_of(app)
@@ -75,14 +75,14 @@ def adding(app: Running, url: str, name: str = "") -> ConnectionForm:
     return form
 
 
-def verdict(app: Running, form: ConnectionForm) -> str:
-    """Test a connection and return the result."""
+def verdict(app: Running, form: EndpointForm) -> str:
+    """Test an endpoint and return the result."""
     form.test.click()
     app.until(form.test.isEnabled)
     return form.verdict.text()
 
 
-def reply_of(app: Running, form: ConnectionForm) -> dict[str, str]:
+def reply_of(app: Running, form: EndpointForm) -> dict[str, str]:
     assert verdict(app, form) == "The connection works."
     return form.facts.shown
 
@@ -96,7 +96,7 @@ def test_add_test_use_edit_and_delete(
 ) -> None:
     """The whole path by keyboard."""
     announced: list[str] = []
-    monkeypatch.setattr(connection_form, "announce", lambda source, text: announced.append(text))
+    monkeypatch.setattr(endpoint_form, "announce", lambda source, text: announced.append(text))
     app = begin(data=tmp_path)
     opened(app)
     dialog = picker_of(app)
@@ -123,36 +123,36 @@ def test_add_test_use_edit_and_delete(
     assert vllm.seen[0][2]["authorization"] == "Bearer sk-123"
     qtbot.keyClick(form.url, Qt.Key.Key_Return)
     host = vllm.url.removeprefix("http://")
-    assert state(app) == "ready" and dialog.connection.title.text() == host and not asked
-    assert dialog.connection.isVisible() and not dialog.card.isVisible()
-    app.until(lambda: is_reference(app.services.picker.connections.saved[0].connection.key))
+    assert state(app) == "ready" and dialog.endpoint.title.text() == host and not asked
+    assert dialog.endpoint.isVisible() and not dialog.card.isVisible()
+    app.until(lambda: is_reference(app.services.picker.endpoints.saved[0].endpoint.key))
     assert "sk-123" not in (tmp_path / "connections.json").read_text()
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
-    qtbot.keyClick(dialog.connection.main, Qt.Key.Key_Return)
+    qtbot.keyClick(dialog.endpoint.main, Qt.Key.Key_Return)
     app.until(lambda: state(app) == "loaded")
-    assert dialog.connection.facts.shown["Server"] == "vLLM 0.32.0" and dialog.connection.main.text() == "In use"
+    assert dialog.endpoint.facts.shown["Server"] == "vLLM 0.32.0" and dialog.endpoint.main.text() == "In use"
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-123"
-    dialog.connection.edit.click()
+    dialog.endpoint.edit.click()
     form = form_of(app)
     assert form.key.text() == "••••••••" and form.key.echoMode() == QLineEdit.EchoMode.Password
     form.name.setText("Lab")
     seen = len(vllm.seen)
     form.save.click()
     app.until(lambda: len(vllm.seen) > seen and state(app) == "loaded")
-    assert dialog.connection.title.text() == "Lab", "a connection in use connects again after a change"
+    assert dialog.endpoint.title.text() == "Lab", "a connection in use connects again after a change"
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-123"
-    dialog.connection.delete.click()
+    dialog.endpoint.delete.click()
     assert asked == ["“Lab” will be deleted along with its key."]
-    assert not app.services.picker.connections.saved and dialog.card.isVisible() and not dialog.connection.isVisible()
-    app.until(lambda: read_connections(tmp_path / "connections.json") == ())
+    assert not app.services.picker.endpoints.saved and dialog.card.isVisible() and not dialog.endpoint.isVisible()
+    app.until(lambda: read_endpoints(tmp_path / "connections.json") == ())
 
 
 def test_connections_are_listed_found_and_read_aloud(begin: Start) -> None:
     app = begin()
-    put = app.services.picker.connections.put
-    put(SavedConnection("Lab", RemoteConnection("https://lab.example", model="qwen3-32b")))
-    put(SavedConnection("Home", RemoteConnection("http://192.168.1.20:8000")))
+    put = app.services.picker.endpoints.put
+    put(SavedEndpoint("Lab", Endpoint("https://lab.example", model="qwen3-32b")))
+    put(SavedEndpoint("Home", Endpoint("http://192.168.1.20:8000")))
     opened(app)
     app.until(lambda: len(app.services.picker.rows.matching) > 2)
     assert [one.name for one in app.services.picker.rows.matching[:2]] == ["Lab", "Home"], "before the pairs"
@@ -160,12 +160,12 @@ def test_connections_are_listed_found_and_read_aloud(begin: Start) -> None:
     assert model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Lab, lab.example, qwen3-32b"
     app.services.picker.rows.narrow("192.168", "all")
     assert [one.name for one in app.services.picker.rows.matching] == ["Home"]
-    assert picker_of(app).connection.chip.text() == "Not encrypted"
+    assert picker_of(app).endpoint.chip.text() == "Not encrypted"
     app.services.picker.rows.narrow("qwen3-32b lab", "all")
     assert [one.name for one in app.services.picker.rows.matching] == ["Lab"]
-    assert picker_of(app).connection.chip.text() == "Encrypted"
+    assert picker_of(app).endpoint.chip.text() == "Encrypted"
     app.services.picker.rows.narrow("", "on disk")
-    assert not any(one.connection for one in app.services.picker.rows.matching)
+    assert not any(one.endpoint for one in app.services.picker.rows.matching)
 
 
 BAD_ADDRESSES = (
@@ -206,8 +206,8 @@ def test_a_host_in_other_letters_is_shown_as_it_is_looked_up(begin: Start) -> No
     app = begin(loaded=False)
     form = adding(app, "https://exаmple.com")  # with a Cyrillic а
     form.save.click()
-    (saved,) = app.services.picker.connections.saved
-    assert saved.connection.host == "xn--exmple-4nf.com" == saved.name
+    (saved,) = app.services.picker.endpoints.saved
+    assert saved.endpoint.host == "xn--exmple-4nf.com" == saved.name
 
 
 BAD_FIELDS = (
@@ -224,7 +224,7 @@ BAD_FIELDS = (
 
 def test_bad_names_keys_and_headers(begin: Start) -> None:
     app = begin(loaded=False)
-    app.services.picker.connections.put(SavedConnection("Taken", RemoteConnection("http://localhost")))
+    app.services.picker.endpoints.put(SavedEndpoint("Taken", Endpoint("http://localhost")))
     for name, key, headers, problem in BAD_FIELDS:
         form = adding(app, "http://localhost", name)
         assert form.verdict.text() == ""
@@ -241,24 +241,24 @@ def test_names_for_several_models_of_a_server(begin: Start) -> None:
         form = adding(app, "https://lab.example")
         form.model.setEditText(model)
         form.save.click()
-    assert [saved.name for saved in app.services.picker.connections.saved] == ["lab.example", "lab.example 2", "lab.example 3"]
+    assert [saved.name for saved in app.services.picker.endpoints.saved] == ["lab.example", "lab.example 2", "lab.example 3"]
 
 
 def test_unencrypted_connections_are_confirmed(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin(loaded=False)
     answers, asked = [False, True], []
-    monkeypatch.setattr(connection_form, "confirm", lambda *texts: (asked.append(texts[2]), answers.pop(0))[1])
+    monkeypatch.setattr(endpoint_form, "confirm", lambda *texts: (asked.append(texts[2]), answers.pop(0))[1])
     form = adding(app, "http://192.168.1.20:8000", "Home")
     form.save.click()
     assert asked == ["Messages to “192.168.1.20” won't be encrypted. Others on the network can read them."]
-    assert form.isVisible() and not app.services.picker.connections.saved
+    assert form.isVisible() and not app.services.picker.endpoints.saved
     form.save.click()
-    assert app.services.picker.connections.saved and not answers
-    picker_of(app).connection.edit.click()
+    assert app.services.picker.endpoints.saved and not answers
+    picker_of(app).endpoint.edit.click()
     form = form_of(app)
     form.model.setEditText("other")
     form.save.click()
-    assert app.services.picker.connections.saved[0].connection.model == "other", "asked once per host"
+    assert app.services.picker.endpoints.saved[0].endpoint.model == "other", "asked once per host"
 
 
 def test_ten_thousand_models(begin: Start, vllm: Replay) -> None:
@@ -313,7 +313,7 @@ def test_servers_that_cannot_be_used(begin: Start, vllm: Replay, response: Respo
 
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server that accepts connections and never answers, with a short time limit."""
+    """The address of a server that accepts endpoints and never answers, with a short time limit."""
     monkeypatch.setattr(remote_server, "discover", partial(remote_server.discover, seconds=0.5))
     monkeypatch.setattr("mlx_engine.remote.trial.discover", remote_server.discover)
     monkeypatch.setattr("mlx_engine.remote.remote_engine.discover", remote_server.discover)
@@ -335,12 +335,12 @@ def test_a_result_that_is_out_of_date_is_not_shown(begin: Start, silent: str, qt
     app = begin(loaded=False)
     results: list[object] = []
     form = adding(app, silent)
-    real = app.services.picker.connections.test
+    real = app.services.picker.endpoints.test
 
-    def follow(saved: SavedConnection, then: Callable) -> None:
+    def follow(saved: SavedEndpoint, then: Callable) -> None:
         real(saved, lambda found: (then(found), results.append(found)))
 
-    form._connections.test = follow  # type: ignore[method-assign]
+    form._endpoints.test = follow  # type: ignore[method-assign]
     form.test.click()
     qtbot.keyClicks(form.url, "9")
     assert form.test.isEnabled() and not form.verdict.text()
@@ -382,9 +382,9 @@ def test_what_a_plain_server_cannot_do(begin: Start) -> None:
 
 def test_the_connection_in_use_is_open_at_the_next_start(begin: Start, vllm: Replay, tmp_path: Path) -> None:
     app = begin(data=tmp_path)
-    app.services.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url, key="sk-1")))
+    app.services.picker.put_endpoint(SavedEndpoint("Lab", Endpoint(vllm.url, key="sk-1")))
     opened(app)
-    picker_of(app).connection.main.click()
+    picker_of(app).endpoint.main.click()
     app.until(lambda: state(app) == "loaded")
     app.quit()
     again = begin(data=tmp_path)
@@ -397,20 +397,20 @@ def test_the_connection_in_use_is_open_at_the_next_start(begin: Start, vllm: Rep
 
 
 def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp_path: Path) -> None:
-    write_connections(tmp_path / "connections.json", [SavedConnection("Lab", RemoteConnection("http://127.0.0.1:9"))])
+    write_endpoints(tmp_path / "connections.json", [SavedEndpoint("Lab", Endpoint("http://127.0.0.1:9"))])
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
     app = start(data=tmp_path)
     bar = app.window.foot.notices
     assert notices(app) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
     assert bar.choose.isVisible() and bar.again.isVisible() and app.loader.pair is None
-    app.services.picker.put_connection(SavedConnection("Lab", RemoteConnection(vllm.url)), "Lab")
+    app.services.picker.put_endpoint(SavedEndpoint("Lab", Endpoint(vllm.url)), "Lab")
     bar.again.click()
     app.until(lambda: app.loader.connected_to is not None)
     assert not notices(app)
 
 
 def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str, tmp_path: Path) -> None:
-    write_connections(tmp_path / "connections.json", [SavedConnection("Lab", RemoteConnection(silent))])
+    write_endpoints(tmp_path / "connections.json", [SavedEndpoint("Lab", Endpoint(silent))])
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
     app = start(data=tmp_path)
     assert "didn't respond within 0.5 seconds" in notices(app) and app.window.foot.notices.again.isVisible()
@@ -434,8 +434,8 @@ def test_a_file_that_cannot_be_used_is_reported_once_and_kept(begin: Start, cont
     app = begin(data=tmp_path)
     assert len(app.notices) == 1 and ("was damaged" in notices(app) or "newer version" in notices(app))
     opened(app)
-    app.services.picker.connections.put(SavedConnection("Lab", RemoteConnection("http://localhost")))
-    assert [saved.name for saved in app.services.picker.connections.saved] == ["Lab"]
+    app.services.picker.endpoints.put(SavedEndpoint("Lab", Endpoint("http://localhost")))
+    assert [saved.name for saved in app.services.picker.endpoints.saved] == ["Lab"]
     app.services.picker.close()
     assert content in [file.read_text() for file in tmp_path.glob("connections*.json")]
 
@@ -448,13 +448,13 @@ def test_without_a_keychain_the_window_says_how_long_keys_are_kept(begin: Start,
     form.save.click()
     app.until(lambda: "until you quit" in picker_of(app).message.text())
     look_at(app, "connection:Lab")
-    picker_of(app).connection.main.click()
+    picker_of(app).endpoint.main.click()
     app.until(lambda: state(app) == "loaded")
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-1"
 
 
 def test_a_missing_key_is_reported(begin: Start, vllm: Replay, tmp_path: Path) -> None:
-    write_connections(tmp_path / "connections.json", [SavedConnection("Lab", RemoteConnection(vllm.url, key="sk-1"))])
+    write_endpoints(tmp_path / "connections.json", [SavedEndpoint("Lab", Endpoint(vllm.url, key="sk-1"))])
     with keychain():
         app = begin(data=tmp_path)
         app.services.picker.connect_to("Lab")

@@ -1,4 +1,4 @@
-"""Details of the selected connection, and what its server can do."""
+"""Details of the selected endpoint, and what its server can do."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -17,14 +17,14 @@ from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import open_host
 
 
-class ConnectionCard(ScrollingPage):
-    """A page about the selected connection. The main button connects."""
+class EndpointCard(ScrollingPage):
+    """A page about the selected endpoint. The main button connects."""
 
-    edit_requested = Signal(object)  # SavedConnection
+    edit_requested = Signal(object)  # SavedEndpoint
 
     def __init__(self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader) -> None:
         super().__init__(QWidget())
@@ -58,15 +58,15 @@ class ConnectionCard(ScrollingPage):
     @Slot()
     def refresh(self) -> None:
         one = self._picker.rows.current
-        if one is None or one.connection is None:
+        if one is None or one.endpoint is None:
             return
-        connection, loader = one.connection.connection, self._loader
+        endpoint, loader = one.endpoint.endpoint, self._loader
         state = self._picker.state(one)
         self.title.setText(one.name)
         self.title.setToolTip(as_tooltip(one.name))
-        self.chip.setText(tr("Not encrypted") if open_host(connection) else tr("Encrypted"))
-        set_look(self.chip, "chip" if open_host(connection) else "chip-accent")
-        self.chip.setVisible(bool(open_host(connection)) or connection.is_encrypted)
+        self.chip.setText(tr("Not encrypted") if open_host(endpoint) else tr("Encrypted"))
+        set_look(self.chip, "chip" if open_host(endpoint) else "chip-accent")
+        self.chip.setVisible(bool(open_host(endpoint)) or endpoint.is_encrypted)
         self.main.setText(tr("In use") if state == "loaded" else tr("Use"))
         self.main.setVisible(state != "loading")
         self.main.setEnabled(state == "ready" and not loader.running and not self._activity.busy)
@@ -80,30 +80,30 @@ class ConnectionCard(ScrollingPage):
         self.progress.setText(f"{translated(loader.progress.step)}…" if state == "loading" and loader.progress else "")
         self.progress.setVisible(bool(self.progress.text()))
         server = server_facts(loader.info) if state == "loaded" and loader.info else {}
-        self.facts.show_facts(_connection_facts(connection) | server)
+        self.facts.show_facts(_endpoint_facts(endpoint) | server)
 
     @Slot()
     def _edit(self) -> None:
         if (one := self._picker.rows.current) is not None:
-            self.edit_requested.emit(one.connection)
+            self.edit_requested.emit(one.endpoint)
 
     @Slot()
     def _delete(self) -> None:
         if (one := self._picker.rows.current) is not None:
             question = tr("“{name}” will be deleted along with its key.", name=one.name)
             if confirm(self, tr("Delete Connection?"), question, tr("Delete")):
-                self._picker.remove_connection()
+                self._picker.remove_endpoint()
 
 
-def _connection_facts(connection: RemoteConnection) -> dict[str, str]:
+def _endpoint_facts(endpoint: Endpoint) -> dict[str, str]:
     """Return the names and values of the filled-in fields."""
     facts = {
-        tr("Address"): connection.url,
-        tr("Model"): connection.model or tr("The server's first model"),
-        tr("Key"): secret_kept(connection.key) if connection.key else "",
-        tr("Address for plain replies"): connection.plain_url,
-        tr("Headers"): ", ".join(name for name, _ in connection.headers),
-        tr("Certificate authority"): str(connection.ca_file or ""),
+        tr("Address"): endpoint.url,
+        tr("Model"): endpoint.model or tr("The server's first model"),
+        tr("Key"): secret_kept(endpoint.key) if endpoint.key else "",
+        tr("Address for plain replies"): endpoint.plain_url,
+        tr("Headers"): ", ".join(name for name, _ in endpoint.headers),
+        tr("Certificate authority"): str(endpoint.ca_file or ""),
     }
     return {name: one_line(text, 2 * MAX_NAME) for name, text in facts.items() if text}
 

@@ -1,4 +1,4 @@
-"""The form that adds or edits a connection."""
+"""The form that adds or edits an endpoint."""
 
 from contextlib import suppress
 from itertools import chain, count
@@ -8,10 +8,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QFileDialog, QLineEdit, QSpinBox, QWidget
 from shiboken6 import isValid
 
-from app.session.endpoints import Connections
+from app.session.endpoints import Endpoints
 from app.session.model_list import MAX_NAME
 from app.text.language import sentences, tr, translated
-from app.views.models.connection_card import server_facts
+from app.views.models.endpoint_card import server_facts
 from app.views.models.fact_table import FactTable
 from app.widgets.controls import announce, button, entry, prepare_number_field, small_label
 from app.widgets.layout import Form, column, fit_content, lay_out
@@ -20,9 +20,9 @@ from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept, secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import checked, open_host
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from mlx_engine.remote.server import RemoteServer
 
 WIDTH = 520
@@ -30,46 +30,46 @@ MAX_CHARACTERS = 2000
 MAX_SECONDS = 3600
 
 
-class ConnectionForm(QDialog):
-    """A form for a connection, with a test."""
+class EndpointForm(QDialog):
+    """A form for an endpoint, with a test."""
 
-    saved = Signal(object)  # SavedConnection
+    saved = Signal(object)  # SavedEndpoint
 
-    def __init__(self, theme: Theme, connections: Connections, old: SavedConnection | None, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, endpoints: Endpoints, old: SavedEndpoint | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._connections, self._old = connections, old
-        self._tested: SavedConnection | None = None  # being tested, or with a shown result
-        connection = old.connection if old else RemoteConnection("")
+        self._endpoints, self._old = endpoints, old
+        self._tested: SavedEndpoint | None = None  # being tested, or with a shown result
+        endpoint = old.endpoint if old else Endpoint("")
         self.setWindowTitle(tr("Edit Connection") if old else tr("Add Connection"))
         self.name = entry(old.name if old else "", tr("Shown in the list (optional)"), MAX_NAME)
-        self.url = entry(connection.url, "https://models.example.com", MAX_CHARACTERS)
-        self.key = entry(HIDDEN if connection.key else "", tr("Only if the server needs one"), MAX_CHARACTERS)
+        self.url = entry(endpoint.url, "https://models.example.com", MAX_CHARACTERS)
+        self.key = entry(HIDDEN if endpoint.key else "", tr("Only if the server needs one"), MAX_CHARACTERS)
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.model, model = QComboBox(), QLineEdit()
         self.model.setLineEdit(model)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.model.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.model.setMinimumContentsLength(18)
-        self.model.setEditText(connection.model)
+        self.model.setEditText(endpoint.model)
         model.setPlaceholderText(tr("The server's first model"))
         model.setMaxLength(MAX_CHARACTERS)
         completer = QCompleter(self.model.model(), self.model)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.model.setCompleter(completer)
-        self.plain_url = entry(connection.plain_url, tr("Optional"), MAX_CHARACTERS)
-        self.headers = PairsField(connection.headers, "X-Name: …", ": ")
-        self.ca_file = entry(str(connection.ca_file or ""), tr("System default"), MAX_CHARACTERS)
+        self.plain_url = entry(endpoint.plain_url, tr("Optional"), MAX_CHARACTERS)
+        self.headers = PairsField(endpoint.headers, "X-Name: …", ": ")
+        self.ca_file = entry(str(endpoint.ca_file or ""), tr("System default"), MAX_CHARACTERS)
         choose = button(tr("Choose…"), tr("Choose a certificate file"), "bordered", self._choose_file)
         self.timeout = QSpinBox()
         self.timeout.setRange(1, MAX_SECONDS)
-        self.timeout.setValue(round(connection.timeout_s))
+        self.timeout.setValue(round(endpoint.timeout_s))
         prepare_number_field(self.timeout)
         self.understood = small_label(theme, look="secondary", wrap=True)
         form = self._form = Form(theme)
         form.add_row(tr("Address"), self.url, below=(self.understood,))
         form.add_row(tr("Name"), self.name)
-        form.add_row(tr("Key"), self.key, help=secret_kept(connection.key))
+        form.add_row(tr("Key"), self.key, help=secret_kept(endpoint.key))
         form.add_row(tr("Model"), self.model, help=tr("To list the server's models, test the connection."))
         self.advanced = button(tr("Show Advanced"), look="disclosure")
         self.advanced.setCheckable(True)
@@ -107,7 +107,7 @@ class ConnectionForm(QDialog):
     @property
     def _has_advanced(self) -> bool:
         texts = self.plain_url.text(), self.headers.toPlainText(), self.ca_file.text()
-        return any(map(str.strip, texts)) or self.timeout.value() != RemoteConnection("").timeout_s
+        return any(map(str.strip, texts)) or self.timeout.value() != Endpoint("").timeout_s
 
     @Slot(bool)
     def _show_advanced(self, shown: bool) -> None:
@@ -125,45 +125,45 @@ class ConnectionForm(QDialog):
         text = tr("Your messages are sent to this server.")
         with suppress(UserError):
             if self.url.text().strip():
-                text = tr("Your messages are sent to {address}.", address=checked(RemoteConnection(self.url.text())).url)
+                text = tr("Your messages are sent to {address}.", address=checked(Endpoint(self.url.text())).url)
         self.understood.setText(text)
         self.url.setAccessibleDescription(text)
 
-    def read(self) -> SavedConnection:
-        """Return the connection that was entered.
+    def read(self) -> SavedEndpoint:
+        """Return the endpoint that was entered.
 
         Raises:
             ValueError: something is missing or invalid; the message is for the user.
         """
         before, key, file = self._old, self.key.text(), self.ca_file.text().strip()
-        connection = RemoteConnection(
+        endpoint = Endpoint(
             self.url.text().strip(),
             model=self.model.currentText().strip(),
-            key=before.connection.key if before and key == HIDDEN else key.strip(),
+            key=before.endpoint.key if before and key == HIDDEN else key.strip(),
             plain_url=self.plain_url.text().strip(),
             headers=self.headers.read(),
             ca_file=Path(file).expanduser() if file else None,
             timeout_s=float(self.timeout.value()),
         )
-        if not connection.url:
+        if not endpoint.url:
             raise ValueError(tr("Enter an address."))
         try:
-            connection = checked(connection)
+            endpoint = checked(endpoint)
         except UserError as error:
             raise ValueError(translated(error.text)) from None
-        if refusal := self._connections.refusal(connection):
+        if refusal := self._endpoints.refusal(endpoint):
             raise ValueError(refusal)
-        others = {saved.name for saved in self._connections.saved if before is None or saved.name != before.name}
-        names = chain([connection.host], (f"{connection.host} {number}" for number in count(2)))
+        others = {saved.name for saved in self._endpoints.saved if before is None or saved.name != before.name}
+        names = chain([endpoint.host], (f"{endpoint.host} {number}" for number in count(2)))
         name = self.name.text().strip() or next(name for name in names if name not in others)
-        if not name.isprintable() or not connection.model.isprintable():
+        if not name.isprintable() or not endpoint.model.isprintable():
             raise ValueError(tr("The name or the model contains control characters. Remove them."))
         if name in others:
             raise ValueError(tr("Another connection has this name. Enter a different one."))
-        return SavedConnection(name, connection)
+        return SavedEndpoint(name, endpoint)
 
-    def _checked(self) -> SavedConnection | None:
-        """Return the connection, or None after showing what is missing."""
+    def _checked(self) -> SavedEndpoint | None:
+        """Return the endpoint, or None after showing what is missing."""
         try:
             return self.read()
         except ValueError as error:
@@ -175,8 +175,8 @@ class ConnectionForm(QDialog):
     def _save(self) -> None:
         if (new := self._checked()) is None:
             return
-        host = open_host(new.connection)
-        if host and host != (open_host(self._old.connection) if self._old else ""):
+        host = open_host(new.endpoint)
+        if host and host != (open_host(self._old.endpoint) if self._old else ""):
             question = tr("Messages to “{host}” won't be encrypted. Others on the network can read them.", host=host)
             if not confirm(self, tr("Save Unencrypted Connection?"), question, tr("Save Anyway")):
                 return
@@ -189,9 +189,9 @@ class ConnectionForm(QDialog):
             self._tested = new
             self.test.setEnabled(False)
             self._say(tr("Connecting…"), "secondary")
-            self._connections.test(new, lambda found: self._show_result(new, found) if isValid(self) else None)
+            self._endpoints.test(new, lambda found: self._show_result(new, found) if isValid(self) else None)
 
-    def _show_result(self, tested: SavedConnection, found: RemoteServer | EngineText) -> None:
+    def _show_result(self, tested: SavedEndpoint, found: RemoteServer | EngineText) -> None:
         if tested is not self._tested:
             return  # edited in the meantime
         self.test.setEnabled(True)
@@ -201,9 +201,9 @@ class ConnectionForm(QDialog):
         lacking = () if found.can_continue else (tr("Continuing a stopped reply (not in the server's API)"),)
         if not found.can_count:
             lacking = (*lacking, tr("Counting tokens before a reply (not in the server's API)"))
-        facts = server_facts(found.pair(tested.connection), len(found.models), lacking)
-        unencrypted = tr("No") if open_host(tested.connection) else tr("Not needed on this computer")
-        facts[tr("Encrypted")] = tr("Yes") if tested.connection.is_encrypted else unencrypted
+        facts = server_facts(found.pair(tested.endpoint), len(found.models), lacking)
+        unencrypted = tr("No") if open_host(tested.endpoint) else tr("Not needed on this computer")
+        facts[tr("Encrypted")] = tr("Yes") if tested.endpoint.is_encrypted else unencrypted
         listed = [model for model in found.models if model.isprintable() and len(model) <= MAX_CHARACTERS]
         text = self.model.currentText()
         self.model.clear()

@@ -1,4 +1,4 @@
-"""The form for a connection: the address as it is understood, advanced fields, and where secrets are kept."""
+"""The form for an endpoint: the address as it is understood, advanced fields, and where secrets are kept."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,15 +7,15 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app.views.models.connection_form import ConnectionForm
+from app.views.models.endpoint_form import EndpointForm
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import ServerDialog
 from app.views.tools.server_form import ServerForm
 from mlx_engine.contract import secrets
-from mlx_engine.contract.requests import RemoteConnection
+from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.remote.saved_endpoints import SavedConnection
+from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Running
 from tests.app.views.models.picker_page import Start, look_at, opened
 from tests.keychain import Keychain, keychain
@@ -29,17 +29,17 @@ def has_keychain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         yield request.param
 
 
-def form_for(app: Running, saved: SavedConnection | None = None) -> ConnectionForm:
+def form_for(app: Running, saved: SavedEndpoint | None = None) -> EndpointForm:
     opened(app)
     picker = app.window.dialogs.find(PickerDialog)
     assert picker is not None
     if saved is None:
         picker.server.trigger()
     else:
-        app.services.picker.connections.put(saved)
+        app.services.picker.endpoints.put(saved)
         look_at(app, f"connection:{saved.name}")
-        picker.connection.edit.click()
-    (form,) = [form for form in picker.findChildren(ConnectionForm) if form.isVisible()]
+        picker.endpoint.edit.click()
+    (form,) = [form for form in picker.findChildren(EndpointForm) if form.isVisible()]
     return form
 
 
@@ -60,7 +60,7 @@ def test_an_address_without_a_scheme_is_completed_and_shown(begin: Start) -> Non
         app.until(form.test.isEnabled)
         assert form.verdict.text() == "The connection works."
         form.save.click()
-    assert app.services.picker.connections.saved[0].connection.url == f"{server.url}/v1"
+    assert app.services.picker.endpoints.saved[0].endpoint.url == f"{server.url}/v1"
 
 
 def test_an_address_that_is_no_address_is_not_completed(begin: Start) -> None:
@@ -87,7 +87,7 @@ def test_rare_fields_are_under_advanced(begin: Start) -> None:
     form.save.click()
     assert form.headers.isVisible() and "needs a name" in form.verdict.text(), "a mistake in a hidden field is shown"
     form.close()
-    again = form_for(app, SavedConnection("Lab", RemoteConnection("http://localhost", headers=(("X-Team", "blue"),))))
+    again = form_for(app, SavedEndpoint("Lab", Endpoint("http://localhost", headers=(("X-Team", "blue"),))))
     assert again.headers.isVisible() and again.focusWidget() is again.url
 
 
@@ -105,9 +105,9 @@ def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain:
     form.url.setText("localhost:1")
     form.key.setText("sk-1")
     form.save.click()
-    connections = app.services.picker.connections
-    app.until(lambda: bool(connections.saved) and is_reference(connections.saved[0].connection.key))
+    endpoints = app.services.picker.endpoints
+    app.until(lambda: bool(endpoints.saved) and is_reference(endpoints.saved[0].endpoint.key))
     picker = app.window.dialogs.find(PickerDialog)
     assert picker is not None
     kept = "Stored in the keychain." if has_keychain else "Kept only until you quit, because no keychain is available."
-    app.until(lambda: picker.connection.facts.shown.get("Key") == kept)
+    app.until(lambda: picker.endpoint.facts.shown.get("Key") == kept)
