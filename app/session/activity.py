@@ -35,9 +35,9 @@ class SessionActivity(QObject):
         super().__init__(parent)
         self._loader, self._reply_run, self._compare_runner = loader, reply_run, compare_runner
         self._notices, self._chat = notices, chat
-        for job in (reply_run, compare_runner):
-            job.started.connect(self.changed)
-            job.ended.connect(self.changed)
+        for run in (reply_run, compare_runner):
+            run.started.connect(self.changed)
+            run.ended.connect(self.changed)
         reply_run.waiting_changed.connect(self.changed)
 
     @property

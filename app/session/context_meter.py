@@ -48,7 +48,7 @@ class ContextMeter(QObject):
         self._prompt: NextPrompt | None = None  # the last one that was counted
         self._counts: Counts | None = None  # not completed yet
         self._request: CountTokens | None = None  # of these counts
-        self._job: Run | None = None
+        self._run: Run | None = None
         self._incomplete = False  # whether files or tools of the prompt aren't known yet
         self._reported_counting = False  # the last state that was emitted
         self.use: ContextUse | None = None
@@ -111,9 +111,9 @@ class ContextMeter(QObject):
         self._show(None)
 
     def _cancel(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
-        self._prompt = self._counts = self._request = self._job = None
+        if self._run is not None:
+            self._run.cancel()
+        self._prompt = self._counts = self._request = self._run = None
 
     @Slot()
     def _count(self) -> None:
@@ -139,7 +139,7 @@ class ContextMeter(QObject):
 
     def _submit(self, counts: Counts, request: CountTokens) -> None:
         self._request = request
-        self._job = self._engine.submit(request, partial(self._counted, counts, request))
+        self._run = self._engine.submit(request, partial(self._counted, counts, request))
 
     def _counted(self, counts: Counts, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
@@ -155,7 +155,7 @@ class ContextMeter(QObject):
                     self._finish(None)  # the reply would fail with the same message
 
     def _finish(self, use: ContextUse | None) -> None:
-        self.use, self._counts, self._request, self._job = use, None, None, None
+        self.use, self._counts, self._request, self._run = use, None, None, None
         if isValid(self):  # the window may be closed
             self._emit()  # even if unchanged: a message may wait for the count
 

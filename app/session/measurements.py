@@ -66,8 +66,8 @@ class BackgroundCalibration(QObject):
             self._timer.stop()
 
 
-class RooflineJob(QObject):
-    """A job that measures the machine or tests kernels. `progress` is None when idle."""
+class RooflineRunner(QObject):
+    """Measures the machine, or tests kernels. `progress` is None when idle."""
 
     changed = Signal()
     kernels_selected = Signal(object)
@@ -75,7 +75,7 @@ class RooflineJob(QObject):
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._job: Run | None = None
+        self._run: Run | None = None
         self.found: Roofline | None = None
         self.progress: TuningProgress | None = None
         self.error = ""
@@ -83,7 +83,7 @@ class RooflineJob(QObject):
 
     @property
     def running(self) -> bool:
-        return self._job is not None
+        return self._run is not None
 
     def start(self, again: bool = False) -> None:
         """Start unless already running. `again` also repeats the machine's measurement."""
@@ -99,13 +99,13 @@ class RooflineJob(QObject):
             return
         self.error, self.stopped = "", False
         self.progress = TuningProgress(0.0, EngineText("", tr("Waiting for the engine")))
-        self._job = self._engine.submit(request, self._receive)
+        self._run = self._engine.submit(request, self._receive)
         self.changed.emit()
 
     @Slot()
     def stop(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
+        if self._run is not None:
+            self._run.cancel()
 
     @Slot()
     def forget(self) -> None:
@@ -128,5 +128,5 @@ class RooflineJob(QObject):
                     self.error = translated(failed)
                 case None:
                     self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
-                    self._job = self.progress = None
+                    self._run = self.progress = None
         self.changed.emit()

@@ -45,7 +45,7 @@ class PairLoader(QObject):
         self._secrets_read.connect(self._connect)
         self._drafters_read.connect(self._keep_drafters)
         self.calibration = BackgroundCalibration(engine, self)
-        self._job: Run | None = None
+        self._run: Run | None = None
         self._also: Callable[[Event | None], object] = lambda event: None
         self._cancelled = False
         self._replaces = False  # another pair was loaded before
@@ -106,13 +106,13 @@ class PairLoader(QObject):
         """Load a pair, unless one is already loading. Return whether loading starts.
 
         Args:
-            also: receives the job's events too.
+            also: receives the run's events too.
         """
         if self.running:
             return False
         self._also, self.loading_from = also, pair
         self._start()
-        self._job = self._engine.submit(pair, self._receive)
+        self._run = self._engine.submit(pair, self._receive)
         return True
 
     def connect_to(self, saved: SavedEndpoint) -> None:
@@ -138,7 +138,7 @@ class PairLoader(QObject):
         if self._cancelled or isinstance(found, Failed):
             self._accept(None)
         else:
-            self._job = self._engine.submit(Connect(found), self._receive)
+            self._run = self._engine.submit(Connect(found), self._receive)
 
     @Slot()
     def find_drafters(self) -> None:
@@ -165,8 +165,8 @@ class PairLoader(QObject):
     def cancel(self) -> None:
         """Stop loading after the current file."""
         self._cancelled = self.running
-        if self._job:
-            self._job.cancel()
+        if self._run:
+            self._run.cancel()
 
     def moved(self, old: Path, new: Path) -> None:
         """Update the folders of the pair last loaded after the model folder moved."""
@@ -216,7 +216,7 @@ class PairLoader(QObject):
             case None:
                 if self._cancelled and (self.loaded_from, self.connected_to) != (self.loading_from, self.connecting_to):
                     self._notify_failure(tr("Loading was canceled."), "info")
-                self._job = self.progress = self.loading_from = self.connecting_to = None
+                self._run = self.progress = self.loading_from = self.connecting_to = None
                 self.changed.emit()
 
     def _listed_name(self, pair: PairInfo) -> str:

@@ -10,7 +10,7 @@ from app.session.activity import SessionActivity
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Endpoints
-from app.session.measurements import RooflineJob
+from app.session.measurements import RooflineRunner
 from app.session.model_list import Candidate, Variant
 from app.session.model_storage import Background, Storage
 from app.session.notice import Notice
@@ -44,12 +44,12 @@ class Picker(QObject):
         loader: PairLoader,
         activity: SessionActivity,
         reply_run: ReplyRun,
-        roofline_job: RooflineJob,
+        roofline_runner: RooflineRunner,
         parent: QObject | None = None,
         folder: Path | None = None,
     ) -> None:
         super().__init__(parent)
-        self._loader, self._activity, self._roofline_job = loader, activity, roofline_job
+        self._loader, self._activity, self._roofline_runner = loader, activity, roofline_runner
         self.background = Background(self)
         self.background.failed.connect(self.message)
         self.downloads = Downloads(self)
@@ -75,7 +75,7 @@ class Picker(QObject):
         self._check_timer.timeout.connect(self.check_hub)
         self.rows.picked.connect(self._check_timer.start)
         self.rows.changed.connect(self.changed)
-        roofline_job.changed.connect(self._machine_changed)
+        roofline_runner.changed.connect(self._machine_changed)
         for signal in (self._loader.loaded, self._loader.changed, activity.changed):
             signal.connect(self.changed)
         self._loader.loaded.connect(self._follow_loaded)
@@ -136,7 +136,7 @@ class Picker(QObject):
         self.rows.put(found.candidates, self._loader.loaded_from, self.in_use)
         idle = not self._activity.busy and not self._loader.running
         if not self.machine_measured and idle and self._loader.pair is not None:
-            self._roofline_job.start()
+            self._roofline_runner.start()
 
     @Slot()
     def _follow_loaded(self) -> None:
@@ -323,7 +323,7 @@ class Picker(QObject):
     @Slot()
     def _machine_changed(self) -> None:
         """Survey again after a measurement, which makes it possible to predict speeds."""
-        self._measured_now |= self._roofline_job.found is not None
+        self._measured_now |= self._roofline_runner.found is not None
         if self._measured_now and not self.machine_measured and self.rows.pairs:
             self.machine_measured = True
             self.refresh()

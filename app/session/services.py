@@ -16,7 +16,7 @@ from app.session.compare_run import CompareRunner, ComparisonHistory
 from app.session.comparer import Comparer
 from app.session.engine_adapter import EngineAdapter
 from app.session.local_server import LocalServer
-from app.session.measurements import RooflineJob
+from app.session.measurements import RooflineRunner
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
@@ -24,7 +24,7 @@ from app.session.preferences import Look, Preferences
 from app.session.reply_run import ReplyRun
 from app.session.saved_prompts import SavedPrompts
 from app.session.tool_box import ToolBox
-from app.session.tuning_run import TuningJob
+from app.session.tuning_run import TuningRunner
 from app.session.updates import Updates, this_release
 from app.storage.database import FILE, open_store
 from app.storage.json_values import parse_json
@@ -54,15 +54,15 @@ class Services(QObject):
         self.reply_run = reply_run = ReplyRun(self.engine, library, self.tools, self)
         self.compare_runner = CompareRunner(self.engine, self)
         self.comparisons = ComparisonHistory(self.store, self)
-        self.roofline_job = roofline_job = RooflineJob(self.engine, self)
+        self.roofline_runner = roofline_runner = RooflineRunner(self.engine, self)
         self.attachments = AttachmentReader(self.engine, lambda: loader.pair is not None and not loader.sent_to, self)
         self.activity = activity = SessionActivity(loader, reply_run, self.compare_runner, notices, lambda: self.session.chat, self)
         parts = (library, loader, self.tools, self.attachments, reply_run, activity, notices)
         self.session = session = ChatSession(*parts, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
-        self.picker = Picker(loader, activity, reply_run, roofline_job, self, data)
-        self.tuning = TuningJob(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
+        self.picker = Picker(loader, activity, reply_run, roofline_runner, self, data)
+        self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
@@ -71,9 +71,9 @@ class Services(QObject):
             signal.connect(notices.post)
         self.compare_runner.recorded.connect(self.comparisons.add)
         self.compare_runner.drafter_changed.connect(lambda: loader.load(loader.here))  # Auto may choose another one
-        activity.changed.connect(roofline_job.stop)
-        roofline_job.kernels_selected.connect(loader.calibration.use)
-        for slot in (roofline_job.forget, self.attachments.count_all):
+        activity.changed.connect(roofline_runner.stop)
+        roofline_runner.kernels_selected.connect(loader.calibration.use)
+        for slot in (roofline_runner.forget, self.attachments.count_all):
             loader.loaded.connect(slot)
         library.removed.connect(self.saved_prompts.forget)
         library.became_private.connect(self.saved_prompts.forget)

@@ -21,8 +21,8 @@ KILL_MS = 120_000  # a training step of a large drafter takes seconds, a reply c
 _COUNTS = (("number", "total"), ("step", "steps"))  # values of progress texts
 
 
-class TuningJob(QObject):
-    """A run that tunes a drafter in its own process.
+class TuningRunner(QObject):
+    """A controller that tunes a drafter in its own process, one run at a time.
 
     A run ends with a result, or is paused: by the user, when Slipstream quits, or by an error. It can be continued, even after a
     restart.

@@ -104,7 +104,7 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
         if result is None:
             return
         shutil.rmtree(folder, ignore_errors=True)
-    yield result  # last, because the caller may cancel the job then
+    yield result  # last, because the caller may cancel the run then
 
 
 @dataclass(frozen=True)

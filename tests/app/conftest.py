@@ -71,7 +71,7 @@ class Session:
             services.tools,
             services.reply_run,
         )
-        self.attachments, self.roofline_job = services.attachments, services.roofline_job
+        self.attachments, self.roofline_runner = services.attachments, services.roofline_runner
         self.noticed: list[Notice] = []
         self.services.notices.posted.connect(self.noticed.append)
 

@@ -187,9 +187,9 @@ def show_server_in_use(window: MainWindow) -> None:
 def show_tuning(window: MainWindow) -> None:
     """Open the Tune Drafter window, with a paused run, an error, and the gains of an earlier run."""
     window.dialogs.show_tuning()
-    job = window.services.tuning
-    job.pair = TuningPair("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", Path("target"), Path("drafter"))
-    job.surveyed = TuningSurvey(
+    runner = window.services.tuning
+    runner.pair = TuningPair("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", Path("target"), Path("drafter"))
+    runner.surveyed = TuningSurvey(
         prompts=[()] * 148,
         chats=57,
         general=24,
@@ -200,17 +200,17 @@ def show_tuning(window: MainWindow) -> None:
         record=LoraRecord("", "", "2026-11-23", 3.21, 3.71, 4.02, 4.01),
         paused_at=0.31,
     )
-    job.error = job.surveyed.short_of_memory
-    job.changed.emit()
+    runner.error = runner.surveyed.short_of_memory
+    runner.changed.emit()
 
 
 def show_tuning_progress(window: MainWindow) -> None:
     """Show a run in that window."""
-    job = window.services.tuning
+    runner = window.services.tuning
     values = {"number": 68, "total": 218}
-    job.progress = TuningProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
-    job.starting, job.remaining.seconds = True, 4300.0
-    job.changed.emit()
+    runner.progress = TuningProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
+    runner.starting, runner.remaining.seconds = True, 4300.0
+    runner.changed.emit()
 
 
 def show_calls(window: MainWindow) -> None:

@@ -201,10 +201,10 @@ def test_a_finished_reply_is_announced_once(start: Start) -> None:
     Announcer(app.reply_run, app.services.notices, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
-    job, turn = app.reply_run, app.session.chat.turns[0]
-    job.turn = turn  # as between the last event and the end of the job, if they arrive separately
-    job.changed.emit(turn)
-    job.turn = None
+    run, turn = app.reply_run, app.session.chat.turns[0]
+    run.turn = turn  # as between the last event and the end of the job, if they arrive separately
+    run.changed.emit(turn)
+    run.turn = None
     assert len(said) == 1
     app.ask("Again")
     assert said[1:] == ["The reply failed. It broke."]

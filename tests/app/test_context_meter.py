@@ -280,10 +280,10 @@ def test_counting_an_old_text_is_canceled(start: Start) -> None:
     meter = app.window.foot._meter
     app.type("One")
     meter.count_now()
-    job = meter._job
-    assert job is not None
+    run = meter._run
+    assert run is not None
     app.type("One two")
-    assert job.cancelled.is_set() and meter.counting
+    assert run.cancelled.is_set() and meter.counting
     app.until(lambda: shown(app).startswith("2 of 100"))
 
 

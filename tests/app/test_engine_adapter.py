@@ -38,15 +38,15 @@ class Recorder:
             self.batches += 1
             self.threads.add(threading.get_ident())
 
-        job = self.adapter.submit(request, receive)
-        self.deliveries[job] = mine
-        return job
+        run = self.adapter.submit(request, receive)
+        self.deliveries[run] = mine
+        return run
 
-    def of(self, job: Run) -> list[object]:
-        return [delivery.event for delivery in self.deliveries[job]]
+    def of(self, run: Run) -> list[object]:
+        return [delivery.event for delivery in self.deliveries[run]]
 
-    def over(self, job: Run) -> bool:
-        return bool(self.of(job)) and self.of(job)[-1] is None
+    def over(self, run: Run) -> bool:
+        return bool(self.of(run)) and self.of(run)[-1] is None
 
 
 def test_the_engine_runs_on_one_other_thread(qtbot: QtBot) -> None:
@@ -58,14 +58,14 @@ def test_the_engine_runs_on_one_other_thread(qtbot: QtBot) -> None:
         return engine
 
     recorder = Recorder(make)
-    jobs = [recorder.submit(request) for request in (PAIR, ASK, CountTokens(ASK.messages))]
-    qtbot.waitUntil(lambda: recorder.over(jobs[-1]), timeout=PATIENCE_MS)
+    runs = [recorder.submit(request) for request in (PAIR, ASK, CountTokens(ASK.messages))]
+    qtbot.waitUntil(lambda: recorder.over(runs[-1]), timeout=PATIENCE_MS)
     assert recorder.host.wait(120)
     assert engine.threads == set(made_on) and threading.get_ident() not in engine.threads
     assert recorder.threads == {threading.get_ident()}
     assert engine.unloaded
-    assert isinstance(recorder.of(jobs[0])[-2], PairInfo)
-    assert isinstance(recorder.of(jobs[2])[0], TokenCount)
+    assert isinstance(recorder.of(runs[0])[-2], PairInfo)
+    assert isinstance(recorder.of(runs[2])[0], TokenCount)
 
 
 def test_the_running_app_does_not_wait_long_for_python(start: Callable[..., Running]) -> None:
@@ -81,10 +81,10 @@ def test_the_running_app_does_not_wait_long_for_python(start: Callable[..., Runn
 def test_events_arrive_in_batches_complete_and_in_order(qtbot: QtBot) -> None:
     engine = ScriptedEngine([answer(" ".join(str(number) for number in range(3000)))])
     recorder = Recorder(lambda: engine)
-    job = recorder.submit(ASK)
-    qtbot.waitUntil(lambda: recorder.over(job), timeout=PATIENCE_MS)
+    run = recorder.submit(ASK)
+    qtbot.waitUntil(lambda: recorder.over(run), timeout=PATIENCE_MS)
     assert recorder.host.wait(120)
-    events = recorder.of(job)
+    events = recorder.of(run)
     text = "".join(event.text for event in events if hasattr(event, "text"))
     assert text == " ".join(str(number) for number in range(3000))
     assert isinstance(events[-2], Finished)
@@ -115,9 +115,9 @@ def test_a_bug_is_logged_and_reported_and_the_thread_survives(qtbot: QtBot, capl
 
 def test_a_user_error_is_delivered_with_its_message(qtbot: QtBot) -> None:
     recorder = Recorder(lambda: ScriptedEngine(load_error=refuse("The drafter does not fit this target.")))
-    job = recorder.submit(PAIR)
-    qtbot.waitUntil(lambda: recorder.over(job), timeout=PATIENCE_MS)
-    (failed,) = [event for event in recorder.of(job) if isinstance(event, Failed)]
+    run = recorder.submit(PAIR)
+    qtbot.waitUntil(lambda: recorder.over(run), timeout=PATIENCE_MS)
+    (failed,) = [event for event in recorder.of(run) if isinstance(event, Failed)]
     assert failed.message == "The drafter does not fit this target."
     assert recorder.host.wait(120)
 
@@ -125,12 +125,12 @@ def test_a_user_error_is_delivered_with_its_message(qtbot: QtBot) -> None:
 def test_shutting_down_during_a_reply_ends_the_thread_and_frees_the_models(qtbot: QtBot) -> None:
     engine = ScriptedEngine([[commit("a"), threading.Event(), commit("never")]])
     recorder = Recorder(lambda: engine)
-    job = recorder.submit(ASK)
-    qtbot.waitUntil(lambda: bool(recorder.of(job)), timeout=PATIENCE_MS)
+    run = recorder.submit(ASK)
+    qtbot.waitUntil(lambda: bool(recorder.of(run)), timeout=PATIENCE_MS)
     with qtbot.waitSignal(recorder.adapter.stopped, timeout=PATIENCE_MS):
         recorder.adapter.close()
     assert engine.unloaded and engine.closed_early == 1
-    assert recorder.of(job)[-1] is None
+    assert recorder.of(run)[-1] is None
 
 
 def test_requests_after_closing_do_not_start(qtbot: QtBot) -> None:

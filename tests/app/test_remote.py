@@ -12,7 +12,7 @@ from PySide6.QtGui import Qt
 
 from app.storage import wording
 from app.storage.comparison_record import ComparisonRecord
-from app.views.chat.full_context import SummaryJob
+from app.views.chat.full_context import SummaryRunner
 from app.views.compare.compare_view import CompareDialog
 from app.views.machine.this_mac import ThisMacDialog
 from mlx_engine.contract.requests import Endpoint, LoadPair
@@ -252,7 +252,7 @@ class TestPrivateChats:
             assert not app.send("A secret")
             app.session.regenerate(turn)
             app.services.comparer.compare_turn(turn)
-            SummaryJob(app.session, app.activity, app.services.engine, app.services.notices, app.services).start()
+            SummaryRunner(app.session, app.activity, app.services.engine, app.services.notices, app.services).start()
             assert app.notices[-4:] == [refusal] * 4
             assert len(app.session.chat.turns) == 1
             assert replies_asked(replay) == 0

@@ -23,14 +23,14 @@ class Announcer(QObject):
     def __init__(self, reply_run: ReplyRun, notices: Notices, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
-        self._job = reply_run
+        self._reply_run = reply_run
         reply_run.changed.connect(self._announce_reply)
         reply_run.asked.connect(self._announce_calls)
         notices.posted.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:
-        if not turn.reply.running and turn is not self._job.turn:  # else the end of the job follows
+        if not turn.reply.running and turn is not self._reply_run.turn:  # else the end of its run follows
             self._say(sentence(turn))
 
     @Slot(object)

@@ -21,7 +21,7 @@ from app.storage.chat_tree import Turn
 from app.storage.wording import about_tokens, number, percent
 from app.text.language import sentences, tr
 from app.views.chat.composer import Composer
-from app.views.chat.full_context import FullContextBar, SummaryJob
+from app.views.chat.full_context import FullContextBar, SummaryRunner
 from app.views.chat.notice_bar import NoticeBar
 from app.views.tools.tools_button import ToolsButton, ToolTokens
 from app.widgets.controls import ThinBar, announce, button, small_label
@@ -66,7 +66,7 @@ class Foot(QWidget):
         self.notices = NoticeBar(theme)
         self.full = FullContextBar(
             theme,
-            SummaryJob(session, activity, services.engine, notices, self),
+            SummaryRunner(session, activity, services.engine, notices, self),
             session,
             activity,
             loader,

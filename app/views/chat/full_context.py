@@ -29,7 +29,7 @@ _TASK = (
 )
 
 
-class SummaryJob(QObject):
+class SummaryRunner(QObject):
     """A summary of the open chat by the loaded model. Opening another chat cancels it."""
 
     changed = Signal()
@@ -45,13 +45,13 @@ class SummaryJob(QObject):
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._engine, self._notices = session, activity, engine, notices
-        self._job: Run | None = None
+        self._run: Run | None = None
         self._pieces: list[str] = []
         session.chat_changed.connect(self.cancel)
 
     @property
     def running(self) -> bool:
-        return self._job is not None
+        return self._run is not None
 
     @Slot()
     def start(self) -> None:
@@ -73,22 +73,22 @@ class SummaryJob(QObject):
             private=chat.settings.private,
         )
         self._pieces = []
-        self._job = self._engine.submit(request, partial(self._receive, self._pieces))
+        self._run = self._engine.submit(request, partial(self._receive, self._pieces))
         self.changed.emit()
 
     @Slot()
     def cancel(self) -> None:
-        if self._job is not None:
-            self._job.cancel()
+        if self._run is not None:
+            self._run.cancel()
             self._end()
 
     def _end(self) -> None:
-        self._job = None
+        self._run = None
         self.changed.emit()
 
     def _receive(self, pieces: list[str], deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if self._job is None or pieces is not self._pieces:
+            if self._run is None or pieces is not self._pieces:
                 return  # canceled
             match delivery.event:
                 case Commit(channel="answer") as commit:
@@ -110,7 +110,7 @@ class FullContextBar(QFrame):
     def __init__(
         self,
         theme: Theme,
-        summary: SummaryJob,
+        summary: SummaryRunner,
         session: ChatSession,
         activity: SessionActivity,
         loader: PairLoader,

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.session.activity import SessionActivity
-from app.session.measurements import RooflineJob
+from app.session.measurements import RooflineRunner
 from app.session.pair_session import PairLoader
 from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
@@ -39,10 +39,10 @@ class ThisMacDialog(QDialog):
     """A window that measures when first opened. Closing it stops the measurement."""
 
     def __init__(
-        self, theme: Theme, job: RooflineJob, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+        self, theme: Theme, runner: RooflineRunner, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._job, self._activity, self._loader = job, activity, loader
+        self._runner, self._activity, self._loader = runner, activity, loader
         self.setWindowTitle(machine_title())
         self.resize(QSize(640, 680))
 
@@ -64,7 +64,7 @@ class ThisMacDialog(QDialog):
         self.state = small_label(theme, look="secondary", elided=True)
         self.bar = ThinBar(theme, tr("Measurement progress"))
         self.again = button(tr("Measure Again"), look="bordered", clicked=self._measure_again)
-        self.test_kernels = button(tr("Test Kernels"), look="bordered", clicked=self._job.test_kernels)
+        self.test_kernels = button(tr("Test Kernels"), look="bordered", clicked=self._runner.test_kernels)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         page = column(
             self.chip,
@@ -81,21 +81,21 @@ class ThisMacDialog(QDialog):
             margins=(24, 20, 24, 12),
         )
         lay_out(self, page, (self.state, 1), (self.bar, 1), self.test_kernels, self.again, close, spacing=12)
-        self._job.changed.connect(self.refresh)
+        self._runner.changed.connect(self.refresh)
         activity.changed.connect(self.refresh)
         loader.loaded.connect(self.refresh)
         self.refresh()
-        if self._job.found is None and self._can_measure:
-            self._job.start()
+        if self._runner.found is None and self._can_measure:
+            self._runner.start()
 
     @property
     def _can_measure(self) -> bool:
         is_here = self._loader.pair is not None and not self._loader.sent_to
-        return is_here and not self._activity.busy and not self._job.running
+        return is_here and not self._activity.busy and not self._runner.running
 
     @Slot()
     def refresh(self) -> None:
-        found, progress, pair = self._job.found, self._job.progress, self._loader.pair
+        found, progress, pair = self._runner.found, self._runner.progress, self._loader.pair
         facts = found.facts if found else None
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
@@ -117,8 +117,8 @@ class ThisMacDialog(QDialog):
         selected = self._loader.calibration.kernels if pair else None
         self.kernels.setText(kernel_evidence(selected) if selected else "")
         self.kernels.setVisible(selected is not None)
-        self.error.label.setText(self._job.error)
-        self.error.setVisible(bool(self._job.error))
+        self.error.label.setText(self._runner.error)
+        self.error.setVisible(bool(self._runner.error))
         self.bar.setVisible(progress is not None)
         self.bar.show_fraction(progress.fraction if progress else None)
         self.state.setText(self._state())
@@ -127,24 +127,24 @@ class ThisMacDialog(QDialog):
         self.test_kernels.setEnabled(self._can_measure)
 
     def _state(self) -> str:
-        if self._job.progress is not None:
-            return f"{translated(self._job.progress.step)}…"
+        if self._runner.progress is not None:
+            return f"{translated(self._runner.progress.step)}…"
         if self._loader.pair is None:
             return tr("Load a model to measure it.")
         if self._loader.sent_to:
             return tr("A server is in use. To measure this computer, load a model.")
         if self._activity.busy:
             return tr("Wait for the reply to finish.")
-        if self._job.stopped:
+        if self._runner.stopped:
             return tr("Measurement stopped.")
-        return tr("Measured {date}", date=self._job.found.facts.measured) if self._job.found else ""
+        return tr("Measured {date}", date=self._runner.found.facts.measured) if self._runner.found else ""
 
     @Slot()
     def _measure_again(self) -> None:
-        self._job.start(again=True)
+        self._runner.start(again=True)
 
     def done(self, result: int) -> None:
-        self._job.stop()
+        self._runner.stop()
         super().done(result)
 
 

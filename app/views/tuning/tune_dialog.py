@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 from app.session.activity import SessionActivity
 from app.session.downloads import duration
 from app.session.pair_session import PairLoader
-from app.session.tuning_run import TuningJob
+from app.session.tuning_run import TuningRunner
 from app.session.tuning_survey import loaded_pair, why_not_tunable
 from app.storage.wording import chats, percent, size
 from app.text.language import number, tr, translated
@@ -24,10 +24,10 @@ class TuneDialog(QDialog):
     help_requested = Signal()
 
     def __init__(
-        self, theme: Theme, job: TuningJob, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+        self, theme: Theme, runner: TuningRunner, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._job, self._activity, self._loader = job, activity, loader
+        self._runner, self._activity, self._loader = runner, activity, loader
         self._reloads = False  # once no reply is running
         self.setWindowTitle(tr("Tune Drafter"))
         self.resize(QSize(theme.scaled(580), theme.scaled(440)))
@@ -54,8 +54,8 @@ class TuneDialog(QDialog):
         self.bar = ThinBar(theme, tr("Tuning progress"))
         self.gains = GainTable(theme)
         self.outcome = styled_label(theme, wrap=True, selectable=True)
-        self.main = button("", look="primary", clicked=job.start)
-        self.pause = button(tr("Pause"), tr("Pause tuning"), "bordered", job.pause)
+        self.main = button("", look="primary", clicked=runner.start)
+        self.pause = button(tr("Pause"), tr("Pause tuning"), "bordered", runner.pause)
         self.discard = button(tr("Discard…"), tr("End and delete this run"), "bordered", self._discard)
         self.reload = button(tr("Reload"), tr("Reload the pair"), "primary", self._reload)
         self.remove = button(tr("Remove…"), tr("Remove the tuned drafter"), "bordered", self._remove)
@@ -80,8 +80,8 @@ class TuneDialog(QDialog):
         lay_out(self, page, (actions, 1), close)
         for each in (self.main, self.pause):
             each.installEventFilter(self)
-        job.changed.connect(self.refresh)
-        job.ended.connect(self._announce)
+        runner.changed.connect(self.refresh)
+        runner.ended.connect(self._announce)
         activity.changed.connect(self._reload_when_idle)
         self._loader.changed.connect(self.refresh)
         self._loader.loaded.connect(self.look)
@@ -94,22 +94,22 @@ class TuneDialog(QDialog):
 
     def _why_not(self) -> str:
         """Return why there is nothing to tune, or an empty string."""
-        if self._job.pair is not None:
-            return self._job.surveyed.why_not if self._job.surveyed else ""
+        if self._runner.pair is not None:
+            return self._runner.surveyed.why_not if self._runner.surveyed else ""
         return why_not_tunable(self._loader)
 
     @Slot()
     def look(self) -> None:
         """Read what is known about the loaded pair."""
-        self._job.look_at(loaded_pair(self._loader))
+        self._runner.look_at(loaded_pair(self._loader))
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Show the state of the run and of the loaded pair."""
-        job, why_not = self._job, self._why_not()
-        shown = job.pair
-        known, running = job.surveyed, job.running
+        runner, why_not = self._runner, self._why_not()
+        shown = runner.pair
+        known, running = runner.surveyed, runner.running
         paused_at = known.paused_at if known and not running else None
         self.title.setText(shown.name if shown else self._loader.pair.name if self._loader.pair else "")
         self.title.setVisible(bool(self.title.text()))
@@ -117,33 +117,33 @@ class TuneDialog(QDialog):
         self.notice.label.setText("" if running else why_not)
         self.notice.setVisible(bool(why_not) and not running)
         self.models.setVisible(shown is None)
-        self.error.label.setText("" if running else job.error)
-        self.error.setVisible(bool(job.error) and not running)
+        self.error.label.setText("" if running else runner.error)
+        self.error.setVisible(bool(runner.error) and not running)
         self.state.setText(self._state())
         self.state.setVisible(bool(self.state.text()))
-        fraction = job.progress.fraction if job.progress else paused_at
+        fraction = runner.progress.fraction if runner.progress else paused_at
         self.bar.setVisible(fraction is not None)
         self.bar.show_fraction(fraction)
         self._show_result()
         tuned = bool(known and known.tuned)
-        text = tr("Continue") if paused_at is not None else tr("Tune Again") if tuned or job.result else tr("Start")
+        text = tr("Continue") if paused_at is not None else tr("Tune Again") if tuned or runner.result else tr("Start")
         self.main.setText(text)
         set_look(self.main, "bordered" if text == tr("Tune Again") else "primary")
         self.main.setAccessibleName(tr("{action}: {name}", action=text, name=shown.name) if shown else text)
         self.main.setVisible(not running)
-        self.main.setEnabled(known is not None and not why_not and not job.reading)
+        self.main.setEnabled(known is not None and not why_not and not runner.reading)
         self.main.setToolTip(as_tooltip(why_not))
         self.pause.setVisible(running)
-        self.pause.setEnabled(not job.pausing)
+        self.pause.setEnabled(not runner.pausing)
         self.discard.setVisible(running or paused_at is not None)
         self.remove.setVisible(tuned and not running)
         self.reload.setVisible(self._outdated and not running)
         self.reload.setEnabled(not self._reloads and not self._loader.running)
 
     def _show_facts(self) -> None:
-        known = self._job.surveyed
+        known = self._runner.surveyed
         needs = known.needs if known else None
-        self.facts.setVisible(needs is not None and self._job.result is None)
+        self.facts.setVisible(needs is not None and self._runner.result is None)
         if known is None or needs is None:
             return
         count, general = number(len(known.prompts)), number(known.general)
@@ -155,7 +155,7 @@ class TuneDialog(QDialog):
         self.disk.setText(
             tr("Up to {needed}, until tuning ends ({free} free)", needed=size(needs.disk or 0), free=size(known.free_disk))
         )
-        remaining = self._job.remaining.seconds if self._job.running else None
+        remaining = self._runner.remaining.seconds if self._runner.running else None
         self.time.setText(
             tr("Shown after the first steps")
             if remaining is None
@@ -163,34 +163,34 @@ class TuneDialog(QDialog):
         )
 
     def _state(self) -> str:
-        job = self._job
-        if job.pausing:
+        runner = self._runner
+        if runner.pausing:
             return tr("Pausing…")
-        if job.progress is not None:
-            return translated(job.progress.step)
-        if job.reading:
+        if runner.progress is not None:
+            return translated(runner.progress.step)
+        if runner.reading:
             return tr("Checking…")
-        if job.surveyed is not None and job.surveyed.paused_at is not None:
-            return tr("Paused at {share}. Nothing is lost.", share=percent(job.surveyed.paused_at))
+        if runner.surveyed is not None and runner.surveyed.paused_at is not None:
+            return tr("Paused at {share}. Nothing is lost.", share=percent(runner.surveyed.paused_at))
         return ""
 
     def _show_result(self) -> None:
-        job, record = self._job, self._job.surveyed.record if self._job.surveyed else None
-        found = job.result or record
-        self.gains.setVisible(found is not None and not job.running)
+        runner, record = self._runner, self._runner.surveyed.record if self._runner.surveyed else None
+        found = runner.result or record
+        self.gains.setVisible(found is not None and not runner.running)
         if found is not None:
             self.gains.show_gains((found.before, found.after), (found.general_before, found.general_after))
         self.outcome.setText(self._outcome())
         self.outcome.setVisible(bool(self.outcome.text()))
 
     def _outcome(self) -> str:
-        job, known, info = self._job, self._job.surveyed, self._loader.info
-        if job.running or known is None or info is None:
+        runner, known, info = self._runner, self._runner.surveyed, self._loader.info
+        if runner.running or known is None or info is None:
             return ""
         if self._reloads:
             return tr("The pair will be reloaded when the reply ends.")
-        if job.result is not None and not job.result.kept:
-            return why_not_kept(job.result.before, job.result.after)
+        if runner.result is not None and not runner.result.kept:
+            return why_not_kept(runner.result.before, runner.result.after)
         if self._outdated:
             return (
                 tr("Reload the pair to use the tuned drafter.")
@@ -204,16 +204,22 @@ class TuneDialog(QDialog):
     @Slot()
     def _announce(self) -> None:
         """Let a screen reader read how a run ended."""
-        result = self._job.result
-        announce(self, self._job.error or (tr("Tuning has ended.") if result else ""))
+        result = self._runner.result
+        announce(self, self._runner.error or (tr("Tuning has ended.") if result else ""))
 
     @property
     def _outdated(self) -> bool:
         """Whether the loaded pair doesn't use the drafter as stored."""
-        job, info = self._job, self._loader.info
-        if job.pair is None or loaded_pair(self._loader) != job.pair or job.surveyed is None or info is None or info.why_not_tuned:
+        runner, info = self._runner, self._loader.info
+        if (
+            runner.pair is None
+            or loaded_pair(self._loader) != runner.pair
+            or runner.surveyed is None
+            or info is None
+            or info.why_not_tuned
+        ):
             return False
-        return job.surveyed.tuned != info.tuned or bool(job.result and job.result.kept)
+        return runner.surveyed.tuned != info.tuned or bool(runner.result and runner.result.kept)
 
     # Commands
 
@@ -221,13 +227,13 @@ class TuneDialog(QDialog):
     def _discard(self) -> None:
         question = tr("What was generated and learned so far will be deleted. To continue later, choose Pause instead.")
         if confirm(self, tr("Discard This Run?"), question, tr("Discard")):
-            self._job.discard()
+            self._runner.discard()
 
     @Slot()
     def _remove(self) -> None:
         question = tr("The drafter will be used as it was published. You can tune it again at any time.")
         if confirm(self, tr("Remove the Tuned Drafter?"), question, tr("Remove")):
-            self._job.remove()
+            self._runner.remove()
 
     @Slot()
     def _reload(self) -> None:

@@ -75,21 +75,21 @@ class Client:
     ) -> list[Event]:
         """Return the events of a request, which is canceled at the first event of a type, or once a signal is set."""
         inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        submitted, jobs = threading.Event(), list[Run]()
+        submitted, runs = threading.Event(), list[Run]()
 
         def receive(event: Event | None) -> None:
             if cancel_at is not None and isinstance(event, cancel_at):
                 submitted.wait()
-                jobs[0].cancel()
+                runs[0].cancel()
             inbox.put(event)
             if event is not None:
                 deliver(event)
 
-        jobs.append(self.host.submit(request, receive))
+        runs.append(self.host.submit(request, receive))
         submitted.set()
         if cancel_when is not None:
             cancel_when.wait()
-            jobs[0].cancel()
+            runs[0].cancel()
         return list(iter(inbox.get, None))
 
     def load(self, drafter: Path | None, request: LoadPair | None = None) -> list[Event]:

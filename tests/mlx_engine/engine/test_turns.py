@@ -463,8 +463,8 @@ def test_tokens_are_counted_between_the_steps_of_replies() -> None:
 
 def test_a_reply_cancelled_in_the_queue_ends_at_once() -> None:
     host = Host(max_active=2)
-    jobs = [host.submit(named(name, 20)) for name in range(1, 5)]
-    jobs[-1].cancel()
+    runs = [host.submit(named(name, 20)) for name in range(1, 5)]
+    runs[-1].cancel()
     order = host.run()
     assert order.index(4) <= 4 and order.count(4) == 1
 

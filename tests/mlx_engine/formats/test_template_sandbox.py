@@ -339,9 +339,9 @@ def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, te
     try:
         loading = to_iter(host, LoadPair(target_with(tmp_path, template)))
         assert isinstance([*loading][-1], PairInfo)
-        jobs: list[Run] = []
-        threading.Thread(target=lambda: (rendering.wait(60), time.sleep(0.2), jobs[0].cancel())).start()
-        ends = [*to_iter(host, request_, jobs.append)]
+        runs: list[Run] = []
+        threading.Thread(target=lambda: (rendering.wait(60), time.sleep(0.2), runs[0].cancel())).start()
+        ends = [*to_iter(host, request_, runs.append)]
         assert [event.reason for event in ends if isinstance(event, Finished)] == (["cancelled"] if len(ends) else [])
         assert not any(isinstance(event, TokenCount) for event in ends)
     finally:

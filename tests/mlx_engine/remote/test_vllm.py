@@ -132,9 +132,9 @@ def test_both_modes_are_compared(remote: Connected) -> None:
 
 def test_two_replies_at_once_are_those_of_one_at_a_time(remote: Connected, local: EngineHost) -> None:
     found: list[Event] = []
-    job, rest = started(remote.engine, ENDLESS, found)
+    run, rest = started(remote.engine, ENDLESS, found)
     second = reply(remote.engine, REQUESTS[30])
-    job.cancel()
+    run.cancel()
     found += rest
     assert isinstance(found[-1], Finished)
     assert found[-1].reason == "cancelled"  # it was still running
@@ -147,8 +147,8 @@ def test_two_replies_at_once_are_those_of_one_at_a_time(remote: Connected, local
 
 def test_a_canceled_reply_ends_on_the_server_too(remote: Connected) -> None:
     found: list[Event] = []
-    job, rest = started(remote.engine, ENDLESS, found)
-    job.cancel()
+    run, rest = started(remote.engine, ENDLESS, found)
+    run.cancel()
     found += rest
     assert isinstance(found[-1], Finished)
     assert found[-1].reason == "cancelled"

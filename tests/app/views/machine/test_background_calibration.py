@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 import app.session.measurements
 from app.session.engine_adapter import EngineAdapter
-from app.session.measurements import RooflineJob
+from app.session.measurements import RooflineRunner
 from app.session.pair_session import PairLoader
 from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
@@ -92,7 +92,7 @@ def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> Non
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
-    kernel_tests = RooflineJob(thread)
+    kernel_tests = RooflineRunner(thread)
     kernel_tests.kernels_selected.connect(loading.calibration.use)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)

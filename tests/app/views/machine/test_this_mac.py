@@ -29,7 +29,7 @@ def test_the_page_measures_once_and_again_on_request(begin: Callable[..., Runnin
     engine = ScriptedEngine()
     running = begin(engine)
     page = opened(running)
-    running.until(lambda: running.roofline_job.found is not None and not running.roofline_job.running)
+    running.until(lambda: running.roofline_runner.found is not None and not running.roofline_runner.running)
     assert threading.get_ident() not in engine.threads
     assert page.chip.text() == "Some Chip"
     assert (page.memory.figure.text(), page.compute.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
@@ -40,7 +40,7 @@ def test_the_page_measures_once_and_again_on_request(begin: Callable[..., Runnin
     assert page.phases["plain"].text.text() == "89% of the memory limit · 1 token in 18.4 ms"
     assert "of the compute limit" in page.phases["prefill"].text.text()
     page.again.click()
-    running.until(lambda: not running.roofline_job.running)
+    running.until(lambda: not running.roofline_runner.running)
     page.close()
     assert opened(running) is not page
     assert engine.measured == [False, True], "a known result is shown, not measured again"
@@ -55,7 +55,7 @@ def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Ru
     assert page.bar.isVisible() and not page.again.isEnabled()
     running.ask("Hello?")
     assert running.reply.text() if hasattr(running.reply, "text") else running.session.chat.turns[-1].reply.answer
-    running.until(lambda: not running.roofline_job.running)
+    running.until(lambda: not running.roofline_runner.running)
     assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
 
 
@@ -66,8 +66,8 @@ def test_closing_the_page_stops_the_measurement(begin: Callable[..., Running]) -
     page = opened(running)
     running.until(lambda: bool(engine.measured))
     page.close()
-    running.until(lambda: not running.roofline_job.running)
-    assert running.roofline_job.found is None
+    running.until(lambda: not running.roofline_runner.running)
+    assert running.roofline_runner.found is None
 
 
 def test_an_error_is_shown_and_chatting_still_works(begin: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,22 +79,22 @@ def test_an_error_is_shown_and_chatting_still_works(begin: Callable[..., Running
     monkeypatch.setattr(engine, "roofline", fail)
     running = begin(engine)
     page = opened(running)
-    running.until(lambda: bool(running.roofline_job.error))
+    running.until(lambda: bool(running.roofline_runner.error))
     assert page.error.label.text() == "No." and page.error.isVisible()
     running.ask("Hello?")
 
 
 def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(begin: Callable[..., Running]) -> None:
     running = begin()
-    running.roofline_job.found = None
+    running.roofline_runner.found = None
     page = opened(running)
-    running.until(lambda: not running.roofline_job.running)
+    running.until(lambda: not running.roofline_runner.running)
     pictures = []
     for appearance in ("light", "dark"):
         running.theme.set_appearance(appearance)  # type: ignore[arg-type]
         pictures.append(page.chart.grab().toImage())
     assert pictures[0] != pictures[1]
-    running.roofline_job.forget()
+    running.roofline_runner.forget()
     assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
 
 
@@ -117,7 +117,7 @@ def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Ru
     engine = ScriptedEngine(pair=replace(PAIR, kernels=KernelsSelected(trials, (256, 6144), 2500, saved=True)))
     running = begin(engine)
     page = opened(running)
-    running.until(lambda: running.roofline_job.found is not None and not running.roofline_job.running)
+    running.until(lambda: running.roofline_runner.found is not None and not running.roofline_runner.running)
     assert page.kernels.text().splitlines() == [
         "Metal kernels",
         "verify_attention: on · 5.0% less time per token in long contexts",
@@ -126,7 +126,7 @@ def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Ru
     ]
     engine.trials = trials[1:]
     page.test_kernels.click()
-    running.until(lambda: engine.proofs == [0] and not running.roofline_job.running)
+    running.until(lambda: engine.proofs == [0] and not running.roofline_runner.running)
     assert page.kernels.text().splitlines() == ["Metal kernels", "block_verify: off · not faster"]
     assert page.state.text().startswith("Measured")
 

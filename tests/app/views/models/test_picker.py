@@ -129,7 +129,7 @@ def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(begin: Star
     fetch(hub, Cache())
     app = begin()
     opened(app)
-    app.until(lambda: app.services.picker.machine_measured and not app.roofline_job.running)
+    app.until(lambda: app.services.picker.machine_measured and not app.roofline_runner.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")

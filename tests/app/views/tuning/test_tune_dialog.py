@@ -81,8 +81,8 @@ def dialog(app: Running) -> TuneDialog:
 
 
 def ended(app: Running) -> None:
-    job = app.services.tuning
-    app.until(lambda: not job.running and not job.reading)
+    runner = app.services.tuning
+    app.until(lambda: not runner.running and not runner.reading)
 
 
 def test_tune_dialog_says_what_a_run_uses_and_needs(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_run_shows_progress_is_paused_and_continued(begin: Start, folders: tup
     folder = run_folder(*folders)
     play(READ, f"open({str(order)!r}, 'w').write(order)", *(step(number, 9) for number in range(1, 6)), WAIT, PAUSED)
     app, window = opened(begin, folders, tmp_path)
-    job = app.services.tuning
+    runner = app.services.tuning
     window.main.click()
     app.until(lambda: window.state.text() == "Generating reply 5 of 9")
     assert window.bar.fraction == pytest.approx(5 / 18) and "left for this part" in window.time.text()
@@ -112,25 +112,25 @@ def test_a_run_shows_progress_is_paused_and_continued(begin: Start, folders: tup
     window.pause.click()
     assert window.state.text() == "Pausing…" and not window.pause.isEnabled()
     ended(app)
-    assert window.state.text() == "Paused at 25%. Nothing is lost." and window.main.text() == "Continue" and not job.error
+    assert window.state.text() == "Paused at 25%. Nothing is lost." and window.main.text() == "Continue" and not runner.error
     play(READ, result(KEPT))
     window.main.click()
     ended(app)
-    assert job.result == KEPT
+    assert runner.result == KEPT
 
 
 def test_a_double_click_on_start_does_not_pause(begin: Start, folders: tuple[Path, Path], tmp_path: Path, play: Play) -> None:
     play(READ, step(1, 9), WAIT, PAUSED)
     app, window = opened(begin, folders, tmp_path)
-    job = app.services.tuning
+    runner = app.services.tuning
     window.main.click()
-    app.until(lambda: job.progress is not None and window.pause.isVisible())
+    app.until(lambda: runner.progress is not None and window.pause.isVisible())
     for kind, pauses in ((QEvent.Type.MouseButtonDblClick, False), (QEvent.Type.MouseButtonPress, True)):
         for each in (kind, QEvent.Type.MouseButtonRelease):
             at, left = QPointF(window.pause.rect().center()), Qt.MouseButton.LeftButton
             on_screen = window.pause.mapToGlobal(at)
             QApplication.sendEvent(window.pause, QMouseEvent(each, at, on_screen, left, left, Qt.KeyboardModifier.NoModifier))
-        assert job.pausing == pauses
+        assert runner.pausing == pauses
     ended(app)
 
 
@@ -339,15 +339,15 @@ def test_a_run_can_be_ended_before_its_process_starts(
     save_run_prompts(folder, [(Message("user", "Question 1?"),)])
     play(f"open({str(started)!r}, 'w')")
     app, window = opened(begin, folders, tmp_path)
-    job = app.services.tuning
-    for end, error in ((window.pause.click, ""), (job.pause_for_memory, "memory is almost full"), (window.discard.click, "")):
+    runner = app.services.tuning
+    for end, error in ((window.pause.click, ""), (runner.pause_for_memory, "memory is almost full"), (window.discard.click, "")):
         assert window.main.text() == "Continue"
         window.main.click()
-        assert job.starting
+        assert runner.starting
         end()
         ended(app)
-        assert not window.state.text().startswith("Pausing") and window.main.isEnabled() and not job.pausing
-        assert error in job.error and bool(error) == bool(job.error)
+        assert not window.state.text().startswith("Pausing") and window.main.isEnabled() and not runner.pausing
+        assert error in runner.error and bool(error) == bool(runner.error)
     app.until(lambda: not folder.exists() and window.main.text() == "Start")
     assert not started.exists()
 

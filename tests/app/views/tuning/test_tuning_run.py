@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.session.tuning_run import TuningJob
+from app.session.tuning_run import TuningRunner
 from app.session.tuning_survey import TuningPair
 from app.storage.database import FILE
 from app.storage.store import Store
@@ -43,35 +43,35 @@ def test_a_run_that_is_killed_and_paused_ends_with_a_result(
     with closing(Store(tmp_path / FILE)) as store:
         for number in range(10):
             save(store, chat_of(f"What is {number} + 3?"))
-    job = TuningJob(tmp_path / FILE, tmp_path / "tuning.log")
+    runner = TuningRunner(tmp_path / FILE, tmp_path / "tuning.log")
 
     def until(condition: Callable[[], object]) -> None:
-        qtbot.waitUntil(lambda: bool(condition()) or bool(job.error), timeout=5 * PATIENCE_MS)
+        qtbot.waitUntil(lambda: bool(condition()) or bool(runner.error), timeout=5 * PATIENCE_MS)
 
     def replies() -> int:
         return len(list(run_folder(target, drafter).glob("*.safetensors")))
 
-    job.look_at(TuningPair("Copy", target, drafter))
-    until(lambda: not job.reading)
-    job.start()
+    runner.look_at(TuningPair("Copy", target, drafter))
+    until(lambda: not runner.reading)
+    runner.start()
     until(lambda: replies() >= 3)
-    assert job._process.running
-    job._process.kill()
-    qtbot.waitUntil(lambda: not job.running and not job.reading, timeout=PATIENCE_MS)
-    assert "stopped unexpectedly" in job.error and replies() >= 3
-    assert job.surveyed is not None and job.surveyed.paused_at is not None
-    job.start()
-    until(lambda: job.progress and job.progress.step.code == "tuning_step")
-    job.pause()
-    until(lambda: not job.running and not job.reading)
-    assert not job.error and job.surveyed.paused_at is not None and job.surveyed.paused_at > 0.4
+    assert runner._process.running
+    runner._process.kill()
+    qtbot.waitUntil(lambda: not runner.running and not runner.reading, timeout=PATIENCE_MS)
+    assert "stopped unexpectedly" in runner.error and replies() >= 3
+    assert runner.surveyed is not None and runner.surveyed.paused_at is not None
+    runner.start()
+    until(lambda: runner.progress and runner.progress.step.code == "tuning_step")
+    runner.pause()
+    until(lambda: not runner.running and not runner.reading)
+    assert not runner.error and runner.surveyed.paused_at is not None and runner.surveyed.paused_at > 0.4
     assert list(run_folder(target, drafter).glob("state-*"))
-    job.start()
-    until(lambda: job.progress and job.progress.step.code == "tuning_step")
-    assert job.progress is not None and dict(job.progress.step.values)["step"] > 1  # type: ignore[operator]
-    until(lambda: not job.running and not job.reading)
-    assert not job.error and job.result is not None and job.result.before > 1 and job.result.general_before > 1
+    runner.start()
+    until(lambda: runner.progress and runner.progress.step.code == "tuning_step")
+    assert runner.progress is not None and dict(runner.progress.step.values)["step"] > 1  # type: ignore[operator]
+    until(lambda: not runner.running and not runner.reading)
+    assert not runner.error and runner.result is not None and runner.result.before > 1 and runner.result.general_before > 1
     assert (tmp_path / "tuning.log").read_text() == "" and unfinished_run(target, drafter) is None
-    assert job.surveyed.tuned == job.result.kept
-    job.close()
-    job.wait(PATIENCE_MS)
+    assert runner.surveyed.tuned == runner.result.kept
+    runner.close()
+    runner.wait(PATIENCE_MS)
