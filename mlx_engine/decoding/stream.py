@@ -22,7 +22,7 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Source
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PassOutcome, WidthChoice, WidthController
+from mlx_engine.decoding.width import FixedWidth, PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.drafters.parts.context import DraftContext
@@ -271,13 +271,12 @@ class Stream:
         assert self.drafter is not None and self.context is not None
         if self.queue_ahead:
             return self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False)
-        controller = self.controller if self.drafter.config.confident and not choice.trial else None
-        if isinstance(controller, AutomaticWidth):
-            rows = min(controller.block, most)
+        if widest := self.controller.widest(choice) if self.drafter.config.confident else 0:
+            rows = min(widest, most)
         noise = self.chooser.noise(start + 1, rows, self.vocabulary)
         drafts = self.drafter.propose(self.context, anchor, rows, self.chooser, noise)
-        if isinstance(controller, AutomaticWidth) and self.context.confidence is not None:
-            choice = controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
+        if widest and self.context.confidence is not None:
+            choice = self.controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
             drafts = drafts[: min(choice.kind.width, rows) - 1]
         if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)

@@ -13,7 +13,7 @@ outcomes: equal outcomes give equal choices. The model:
 """
 
 from dataclasses import dataclass, replace
-from math import exp, inf
+from math import exp
 from statistics import median
 
 from mlx_engine.contract.errors import EngineText
@@ -72,7 +72,35 @@ class PassOutcome:
     match: int = 0
 
 
-class FixedWidth:
+class WidthController:
+    """Chooses the kind of each pass of a reply."""
+
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
+        """Return the kind of the next pass.
+
+        Args:
+            depth: number of cached tokens.
+            offer: what lookup can copy.
+        """
+        raise NotImplementedError
+
+    def widest(self, choice: WidthChoice) -> int:
+        """Return the rows to draft before `fit` narrows the choice, or 0 if it can't."""
+        return 0
+
+    def fit(self, choice: WidthChoice, depth: int, confidence: list[float]) -> WidthChoice:
+        """Return the choice with the width that promises the most for these drafts.
+
+        Args:
+            confidence: the drafter's log-odds that each draft is accepted if all earlier ones are.
+        """
+        return choice
+
+    def record(self, outcome: PassOutcome) -> None:
+        """Learn from the outcome of a pass."""
+
+
+class FixedWidth(WidthController):
     """A controller with one width; width 1 is plain decoding, for a reason."""
 
     def __init__(self, width: int, why: EngineText | None = WIDTH_1_REQUESTED) -> None:
@@ -80,8 +108,6 @@ class FixedWidth:
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         return self._choice
-
-    def record(self, outcome: PassOutcome) -> None: ...
 
 
 class PairHistory:
@@ -125,17 +151,39 @@ class Band:
         self.credit = 0.0
 
 
+@dataclass(slots=True)
+class _Expected:
+    """What passes should cost and yield at one depth.
+
+    Attributes:
+        seconds: of a plain step, then of each drafter round.
+        chances, deviations: acceptance of each draft, and its uncertainty.
+        tokens: of passes of 1, 2, … rows.
+        pace: seconds per token.
+    """
+
+    seconds: dict[PassKind, float]
+    chances: list[float]
+    deviations: list[float]
+    tokens: list[float]
+    pace: dict[PassKind, float]
+
+    def hoped(self, deviations: float) -> list[float]:
+        """Return the tokens if acceptance is higher by so many standard deviations."""
+        return tokens_by_width([min(p + deviations * d, 0.98) for p, d in zip(self.chances, self.deviations, strict=True)])
+
+
 @dataclass(frozen=True)
 class _Outlook:
-    """The best drafter pass with its seconds per token, and the best trial."""
+    """The best pass with its seconds per token, and the best trial with its price."""
 
     best: WidthChoice
     pace: float
-    trial: PassKind | None
-    price: float
+    trial: PassKind | None = None
+    price: float = 0.0
 
 
-class AutomaticWidth:
+class AutomaticWidth(WidthController):
     """Controller that chooses the fastest width for one reply.
 
     Args:
@@ -146,8 +194,8 @@ class AutomaticWidth:
 
     def __init__(self, history: PairHistory, lookup_only: bool = False, temperature: float = 0.0) -> None:
         self._history, self._costs, self._band = history, history.costs, history.band(temperature)
-        self.block = history.block
-        self._expected: list[float] = []  # chances of the latest drafts, by the drafter's confidence
+        self._block = history.block
+        self._confidence: list[float] = []  # chances of the latest drafts, by the drafter's confidence
         self._kinds = [] if lookup_only else [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
         self._parked = self._band.hopeless is not None  # whether plain decoding has taken over
         self._drafts = self._blend()
@@ -179,14 +227,12 @@ class AutomaticWidth:
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
         return WidthChoice(outlook.trial, trial=True)
 
-    def fit(self, choice: WidthChoice, depth: int, confidence: list[float]) -> WidthChoice:
-        """Return the choice with the width that promises the most for these drafts.
+    def widest(self, choice: WidthChoice) -> int:
+        return 0 if choice.trial else self._block
 
-        Args:
-            confidence: the drafter's log-odds that each draft is accepted if all earlier ones are.
-        """
-        self._expected = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
-        tokens = tokens_by_width(self._expected)
+    def fit(self, choice: WidthChoice, depth: int, confidence: list[float]) -> WidthChoice:
+        self._confidence = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
+        tokens = tokens_by_width(self._confidence)
         kinds = [kind for kind in self._kinds if kind.width <= len(tokens)]
         gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth) / self._pace for kind in kinds}
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
@@ -213,9 +259,9 @@ class AutomaticWidth:
             self._band.copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
             self._steps_since_round += outcome.accepted + 1
             return
-        for at, chance in enumerate(self._expected[: outcome.tested]):
+        for at, chance in enumerate(self._confidence[: outcome.tested]):
             self._history.shift += _CONFIDENCE_RATE * ((at < outcome.accepted) - chance)
-        self._expected = []
+        self._confidence = []
         rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
         self._steps_since_round = 0
         if self._band.hopeless is not None and outcome.accepted >= min(_SUCCESS, kind.width - 1):  # the text has changed
@@ -235,50 +281,52 @@ class AutomaticWidth:
             self._batch.clear()
 
     def _compare(self, depth: int) -> _Outlook:
-        costs = self._costs
+        """Compare plain steps, rounds, and trials by what they should cost and yield."""
         chances, deviations = self._drafts.chances()
-        tokens = tokens_by_width(chances)
-        plain, *rounds = costs.all_seconds(depth)
+        plain, *rounds = self._costs.all_seconds(depth)
         if not self._kinds:
-            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain, None, 0.0)
-        seconds = dict(zip(self._kinds, rounds, strict=True))
-        best, pace = PLAIN_STEP, plain
-        for kind, each in seconds.items():
-            if each / tokens[kind.width - 1] < pace:
-                best, pace = kind, each / tokens[kind.width - 1]
-        if best == PLAIN_STEP:
-            if not self._parked:  # give rounds the benefit of the doubt
-                parking = tokens_by_width([min(p + _PARKING_DOUBT * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
-                rates = {kind: parking[kind.width - 1] / seconds[kind] for kind in self._kinds}
-                best = max(rates, key=lambda kind: tokens[kind.width - 1] / seconds[kind])
-                if rates[best] * plain > 1:
-                    pace = seconds[best] / tokens[best.width - 1]
-            if pace == plain:
-                self._parked, self._band.hopeless = True, chances if chances[0] < _HOPELESS else None
-                return self._plain_outlook(plain, seconds, tokens)
-        self._parked = False
-        if not self._began or self._band.credit < _MIN_LOSS:
-            return _Outlook(WidthChoice(best), pace, None, 0.0)
-        trial, limit = None, _MIN_GAIN / pace
+            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain)
+        seconds = {PLAIN_STEP: plain, **dict(zip(self._kinds, rounds, strict=True))}
+        tokens = tokens_by_width(chances)
+        pace = {kind: each / tokens[kind.width - 1] for kind, each in seconds.items()}
+        expected = _Expected(seconds, chances, deviations, tokens, pace)
+        best = min(pace, key=pace.__getitem__)
+        if best == PLAIN_STEP and not self._parked:
+            best = self._doubted_round(expected)
+        self._parked = best == PLAIN_STEP
+        if self._parked:
+            self._band.hopeless = chances if chances[0] < _HOPELESS else None
+            return self._plain_outlook(expected)
+        trial, price = self._trial(best, expected) if self._began and self._band.credit >= _MIN_LOSS else (None, 0.0)
+        return _Outlook(WidthChoice(best), pace[best], trial, price)
+
+    def _doubted_round(self, expected: _Expected) -> PassKind:
+        """Return the best round if acceptance may be high enough, or a plain step."""
+        best = min(self._kinds, key=expected.pace.__getitem__)
+        wins = expected.hoped(_PARKING_DOUBT)[best.width - 1] / expected.seconds[best] * expected.seconds[PLAIN_STEP] > 1
+        return best if wins else PLAIN_STEP
+
+    def _trial(self, best: PassKind, expected: _Expected) -> tuple[PassKind | None, float]:
+        """Return the pass that may surprise most while rounds win, and its price."""
+        costs, pace, plain, hoped = self._costs, expected.pace[best], expected.seconds[PLAIN_STEP], expected.hoped(_OPTIMISM)
+        trial, price, limit = None, 0.0, _MIN_GAIN / pace
         if pace < plain and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS and costs.uncertainty(PLAIN_STEP, best) > _VAGUE:
-            trial, limit = PLAIN_STEP, inf
-        hoped = tokens_by_width([min(p + _OPTIMISM * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
-        price = _PLAIN_TRIAL_STEPS * max(1 - pace / plain, _MIN_LOSS)
-        for kind in (PLAIN_STEP, *self._kinds):
+            return PLAIN_STEP, _PLAIN_TRIAL_STEPS * max(1 - pace / plain, _MIN_LOSS)
+        for kind, seconds in expected.seconds.items():
             # A narrower round can surprise only by its cost, not by its acceptance
-            yields = tokens if kind.width < best.width else hoped
-            each = plain if kind == PLAIN_STEP else seconds[kind]
-            rate = yields[kind.width - 1] / each * exp(_OPTIMISM * costs.uncertainty(kind, best))
+            tokens = (expected.tokens if kind.width < best.width else hoped)[kind.width - 1]
+            rate = tokens / seconds * exp(_OPTIMISM * costs.uncertainty(kind, best))
             if kind == best or rate <= limit:
                 continue
-            loss = each - tokens[kind.width - 1] * pace
+            loss = seconds - expected.tokens[kind.width - 1] * pace
             cost = max(loss / plain, _MIN_LOSS) * (_PLAIN_TRIAL_STEPS if kind == PLAIN_STEP else 1)
             if cost <= _MAX_CREDIT:  # otherwise a cheaper trial comes first, and also informs about its neighbors
                 trial, limit, price = kind, rate, cost
-        return _Outlook(WidthChoice(best), pace, trial, price)
+        return trial, price
 
-    def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
+    def _plain_outlook(self, expected: _Expected) -> _Outlook:
         """Return the outlook while plain decoding wins, with the most promising trial."""
+        plain, seconds = expected.seconds[PLAIN_STEP], expected.seconds
         hoped = tokens_by_width([_HOPED] * (self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
         choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)
@@ -293,12 +341,12 @@ class AutomaticWidth:
             # All rounds seem too slow, but the machine may have been busy: try rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
             return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT)
-        loss = max(seconds[trial] / plain - tokens[trial.width - 1], _MIN_LOSS)
+        loss = max(seconds[trial] / plain - expected.tokens[trial.width - 1], _MIN_LOSS)
         # After a failure, keep enough credit for a trial at the start of the next reply
         return _Outlook(choice, plain, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
 
     def _blend(self) -> BlendedAcceptance:
-        return BlendedAcceptance(self.block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
+        return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
 
     def _lookup(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
         """Return a lookup round if it should beat the best drafter pass."""
@@ -317,6 +365,3 @@ class AutomaticWidth:
 
 def _match_class(match: int) -> int:
     return max(length for length in _COPIES if length <= match)
-
-
-WidthController = FixedWidth | AutomaticWidth

@@ -12,14 +12,14 @@ from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.stream import Step, Stream, decode
-from mlx_engine.decoding.width import PassOutcome, WidthChoice
+from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.lookup import Offer
 from tests.mlx_engine.targets.test_families import contents
 
 GREEDY = Sampling()
 
 
-class Scripted:
+class Scripted(WidthController):
     """A controller that repeats a list of choices and records the outcomes."""
 
     def __init__(self, passes: Sequence[PassKind]) -> None:

@@ -13,7 +13,7 @@ from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.stream import Stream
-from mlx_engine.decoding.width import FixedWidth, WidthChoice
+from mlx_engine.decoding.width import FixedWidth, WidthChoice, WidthController
 from mlx_engine.engine import generation
 from mlx_engine.hardware import device
 from mlx_engine.hardware.device import DevicePosition
@@ -174,7 +174,7 @@ def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatc
     assert events(tiny, asked)[-1].stats.tokens == 40
 
 
-class PlainStepFirst:
+class PlainStepFirst(WidthController):
     """Chooses one plain step, then rounds: the step after which a round is queued although nothing waits to be read."""
 
     def __init__(self, history: object, lookup_only: bool, temperature: float) -> None:
@@ -183,9 +183,6 @@ class PlainStepFirst:
     def choose(self, depth: int, offer: object = None) -> WidthChoice:
         first, self.first = self.first, False
         return WidthChoice(PLAIN_STEP if first else PassKind("drafter", 4))
-
-    def record(self, outcome: object) -> None:
-        pass
 
 
 @pytest.mark.parametrize("which", ["tiny", "windows"])
