@@ -4,7 +4,7 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 
 import mlx.core as mx
@@ -59,53 +59,40 @@ def generate_reply(
     Raises:
         UserError: the request can't be run.
     """
-    if not request.exact:
-        yield from _generate(pair, pair.history, snapshots, request, cancel, clock, room)
-        return
-    with pair.exactly() as history:  # without snapshots, so that a prompt is always computed in the same chunks
-        yield from _generate(pair, history, snapshots, replace(request, reuse=False), cancel, clock, room)
-
-
-def _generate(
-    pair: LoadedPair,
-    history: PairHistory,
-    snapshots: Snapshots,
-    request: GenerationRequest,
-    cancel: threading.Event,
-    clock: ReplyClock,
-    room: ReplyMemory,
-) -> Generator[Events, None, None]:
-    seed = secrets.randbits(32) if request.seed is None else request.seed
-    mode, why_plain = mode_of(pair, request)
-    tally = Tally(clock, mode, seed, why_plain, request.exact)
-    if mode == "dflash" and not request.lookup_only:
-        tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
-    try:
-        block = history.block if pair.drafter else None
-        prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
-    except RenderingCancelled:
-        yield [Finished("cancelled", tally.stats())]
-        return
-    length = len(prepared.prompt.tokens)
-    if not room.fits(length):
-        raise UserError.of(NO_MEMORY)
-    while not room.take(clock, length + prepared.limit, snapshots.nbytes):
-        if cancel.is_set():
+    if request.exact:  # without snapshots, so that a prompt is always computed in the same chunks
+        request = replace(request, reuse=False)
+    with pair.exactly() if request.exact else nullcontext(pair.history) as history:
+        seed = secrets.randbits(32) if request.seed is None else request.seed
+        mode, why_plain = mode_of(pair, request)
+        tally = Tally(clock, mode, seed, why_plain, request.exact)
+        if mode == "dflash" and not request.lookup_only:
+            tally.drafter = pair.info.drafter, pair.info.drafter_kind, pair.info.tuned
+        try:
+            block = history.block if pair.drafter else None
+            prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
+        except RenderingCancelled:
             yield [Finished("cancelled", tally.stats())]
             return
-        yield []
-    if not request.exact:
-        pair.run_at(length)
-    prompt, chat = prepared.prompt.tokens, None if request.private else request.chat
-    branch = snapshots.take(prompt, chat) if request.reuse else snapshots.new_branch(prompt)
-    reply = _Reply(pair, snapshots, prepared, branch, tally, cancel)
-    try:
-        yield from reply.run(_stream(pair, history, prepared, branch, tally))
-    except GeneratorExit:
+        length = len(prepared.prompt.tokens)
+        if not room.fits(length):
+            raise UserError.of(NO_MEMORY)
+        while not room.take(clock, length + prepared.limit, snapshots.nbytes):
+            if cancel.is_set():
+                yield [Finished("cancelled", tally.stats())]
+                return
+            yield []
+        if not request.exact:
+            pair.run_at(length)
+        prompt, chat = prepared.prompt.tokens, None if request.private else request.chat
+        branch = snapshots.take(prompt, chat) if request.reuse else snapshots.new_branch(prompt)
+        reply = _Reply(pair, snapshots, prepared, branch, tally, cancel)
+        try:
+            yield from reply.run(_stream(pair, history, prepared, branch, tally))
+        except GeneratorExit:
+            reply.keep()
+            raise
         reply.keep()
-        raise
-    reply.keep()
-    yield reply.finish()
+        yield reply.finish()
 
 
 def _stream(pair: LoadedPair, history: PairHistory, prepared: Prepared, branch: Branch, tally: "Tally") -> Stream:
