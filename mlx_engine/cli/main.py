@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from mlx_engine.cli import arguments, console
 from mlx_engine.cli.console import note, print_json
+from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.visible import visible
 from mlx_engine.engine.host import EngineHost
@@ -135,19 +136,19 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     if given.command in ("generate", "chat", "compare"):
         arguments.check_reply(given.parser, given)
     console.prepare()
-    hosts: list[EngineHost | RemoteEngine] = []
-    status = _report(given, make_engine, hosts)
-    if not all(host.wait(0) for host in hosts):  # MLX aborts the process if Python ends while MLX runs
+    clients: list[EngineClient] = []
+    status = _report(given, make_engine, clients)
+    if not all(client.wait(0) for client in clients):  # MLX aborts the process if Python ends while MLX runs
         os._exit(status)
     return status
 
 
-def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: "list[EngineHost | RemoteEngine]") -> int:
+def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
     """Run the command, and turn its errors into messages and exit codes."""
     try:
         try:
             _check_current_folder()
-            status = _run(given, make_engine, hosts)
+            status = _run(given, make_engine, clients)
         except UserError as error:
             note(str(error))
             if getattr(given, "json", False):
@@ -175,7 +176,7 @@ def _check_current_folder() -> None:
         ) from None
 
 
-def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", hosts: "list[EngineHost | RemoteEngine]") -> int:
+def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
     """Import a command's module and run it.
 
     The late import keeps help and usage errors fast.
@@ -186,13 +187,13 @@ def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", 
     if name in _WITHOUT_ENGINE:
         status = module.run(given)
         return status
-    host = _remote(given) if getattr(given, "remote", None) else EngineHost(make_engine)
-    hosts.append(host)
+    client: EngineClient = _remote(given) if getattr(given, "remote", None) else EngineHost(make_engine)
+    clients.append(client)
     try:
-        status = module.run(given, host)
+        status = module.run(given, client)
         return status
     finally:
-        host.wait(_GRACE_S)
+        client.wait(_GRACE_S)
 
 
 def _remote(given: argparse.Namespace) -> "RemoteEngine":

@@ -49,3 +49,7 @@ class EngineClient(Protocol):
     def close(self, closed: Callable[[], None] | None = None) -> None:
         """Cancel all runs, free the models, then call `closed`, without blocking."""
         ...
+
+    def wait(self, seconds: float) -> bool:
+        """Close the engine, and return whether it ended within `seconds`."""
+        ...

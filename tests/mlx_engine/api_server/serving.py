@@ -37,6 +37,9 @@ class WatchedClient:
     def close(self, closed: Any = None) -> None:
         self._client.close(closed)
 
+    def wait(self, seconds: float) -> bool:
+        return self._client.wait(seconds)
+
 
 @dataclass
 class Serving:
