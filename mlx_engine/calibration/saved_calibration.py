@@ -1,4 +1,4 @@
-"""Tuning results in the user's cache folder, one JSON file per pair and machine."""
+"""Calibration results in the user's cache folder, a JSON file per pair and machine."""
 
 import hashlib
 import json

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-Mode = Literal["dflash", "plain"]
+Mode = Literal["dflash", "plain"]  # "dflash": with drafts, whatever proposes them
 Role = Literal["system", "user", "assistant", "tool"]
 Proposer = Literal["plain", "lookup", "drafter"]
 
