@@ -1,4 +1,4 @@
-"""Calibration results in the user's cache folder, a JSON file per pair and machine."""
+"""Calibration results in the user's cache folder, a file per pair and machine."""
 
 import hashlib
 import json
