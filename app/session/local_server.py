@@ -16,7 +16,7 @@ from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences
 from app.text.language import number, tr, translated
 from mlx_engine.api_server import HOST
-from mlx_engine.cli.agents import Server
+from mlx_engine.cli.agents import AgentServer
 from mlx_engine.contract.client import Deliver, EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
@@ -82,14 +82,14 @@ class LocalServer(QObject):
         preferences.changed.connect(self._follow_preferences)
 
     @property
-    def for_agents(self) -> Server | None:
+    def for_agents(self) -> AgentServer | None:
         """What coding agents need to know, or None while they can't connect."""
         pair = self._loader.info
         if not self.url or pair is None or self._loader.running:
             return None
         from mlx_engine.api_server.served_models import model_id
 
-        return Server(self.url, self.key, model_id(pair), pair.context_limit)
+        return AgentServer(self.url, self.key, model_id(pair), pair.context_limit)
 
     @property
     def programs(self) -> int:
@@ -151,7 +151,7 @@ class LocalServer(QObject):
         from mlx_engine.api_server.guard import Guard
         from mlx_engine.api_server.listener import Listener
         from mlx_engine.api_server.running import announced
-        from mlx_engine.api_server.served_models import Models
+        from mlx_engine.api_server.served_models import ServedModels
 
         error: UserError | None = None
         _log.addHandler(self._log_handler)
@@ -160,7 +160,7 @@ class LocalServer(QObject):
             if not key:
                 key, kept = stored_key()
                 self._key_found.emit(key, kept)
-            models = Models(self._client, None, load=self._load_wanted.emit)
+            models = ServedModels(self._client, None, load=self._load_wanted.emit)
             api = Api(models, Guard(HOST, key))
             with announced(listener.url) if port else nullcontext():
                 loop.run_until_complete(listener.serve(api, stop, lambda: self._ready.emit(api, listener.url)))

@@ -8,7 +8,7 @@ from app.session.engine_adapter import Delivery, EngineAdapter
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Failed, PairInfo, TuningProgress
+from mlx_engine.contract.events import Failed, PairInfo, WorkProgress
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
 
@@ -77,7 +77,7 @@ class RooflineRunner(QObject):
         self._engine = engine
         self._run: Run | None = None
         self.found: Roofline | None = None
-        self.progress: TuningProgress | None = None
+        self.progress: WorkProgress | None = None
         self.error = ""
         self.stopped = False
 
@@ -98,7 +98,7 @@ class RooflineRunner(QObject):
         if self.running:
             return
         self.error, self.stopped = "", False
-        self.progress = TuningProgress(0.0, EngineText("", tr("Waiting for the engine")))
+        self.progress = WorkProgress(0.0, EngineText("", tr("Waiting for the engine")))
         self._run = self._engine.submit(request, self._receive)
         self.changed.emit()
 
@@ -116,14 +116,14 @@ class RooflineRunner(QObject):
     def _receive(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             match delivery.event:
-                case TuningProgress() as progress:
+                case WorkProgress() as progress:
                     self.progress = progress
                 case Roofline() as found:
                     self.found = found
-                    self.progress = TuningProgress(1.0, EngineText("", tr("Finishing")))
+                    self.progress = WorkProgress(1.0, EngineText("", tr("Finishing")))
                 case KernelsSelected() as kernels:
                     self.kernels_selected.emit(kernels)
-                    self.progress = TuningProgress(1.0, EngineText("", tr("Finishing")))
+                    self.progress = WorkProgress(1.0, EngineText("", tr("Finishing")))
                 case Failed() as failed:
                     self.error = translated(failed)
                 case None:

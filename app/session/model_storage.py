@@ -20,7 +20,7 @@ from mlx_engine.models.downloads.bandwidth import download_limit, save_download_
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from mlx_engine.models.downloads.model_move import ModelMove
-from mlx_engine.models.files.hub_cache import Cache, DeletedModels, folder_variable, model_folder_problem
+from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, folder_variable, model_folder_problem
 from mlx_engine.models.library.pair import Pair
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class Storage(QObject):
     def read_folder(self) -> None:
 
         def work() -> ModelFolder:
-            cache = Cache()
+            cache = HubCache()
             return ModelFolder(cache.root, cache.free_bytes(), folder_variable(), model_folder_problem())
 
         self._background.run(work, self._show_folder)
@@ -245,14 +245,14 @@ class Storage(QObject):
         self._stop.set()
 
     def _run_move(self) -> None:
-        move, stop, old = self.moving, self._stop, Cache().root
+        move, stop, old = self.moving, self._stop, HubCache().root
         assert move is not None
 
         def then(done: bool) -> None:
             for note in move.notes:
                 self.message.emit(translated(note))
             if done:
-                self.deleted, new = [], Cache().root
+                self.deleted, new = [], HubCache().root
                 self.message.emit(tr("Models moved to {folder}.", folder=new))
                 self.moved.emit(old, new)
             else:

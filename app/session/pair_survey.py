@@ -21,7 +21,7 @@ from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.chat_template import folder_template_problem
 from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.fit import CONTEXT, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
@@ -153,7 +153,7 @@ def check_hub(variant: Variant) -> Variant:
         UserError: the hub can't be reached, doesn't know the pair, or denies access.
     """
     assert variant.pair is not None
-    cache = Cache()
+    cache = HubCache()
     found = inspect_pair(Hub(), cache, variant.pair)
     to_download, license = found.size - found.on_disk, found.listings[0].license or ""
     variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)

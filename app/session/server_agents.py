@@ -10,17 +10,17 @@ from pathlib import Path
 from PySide6.QtCore import QProcess
 
 from app.text.language import tr
-from mlx_engine.cli.agents import AGENTS, Server, shell
+from mlx_engine.cli.agents import AGENTS, AgentServer, shell
 
 TERMINALS = (("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xterm", "-e"))  # on Linux
 
 
-def start_agent(name: str, server: Server, folder: Path) -> bool:
+def start_agent(name: str, server: AgentServer, folder: Path) -> bool:
     """Start an agent in a new terminal window. Return whether a terminal was found."""
     return open_terminal(write_script(name, server, folder))
 
 
-def write_script(name: str, server: Server, folder: Path) -> Path:
+def write_script(name: str, server: AgentServer, folder: Path) -> Path:
     """Write a script that starts an agent in `folder`.
 
     The script contains the API key, so it deletes itself first.

@@ -12,7 +12,7 @@ from app.session.tuning_survey import TuningPair, TuningSurvey, survey
 from app.system.json_process import JsonProcess
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Tuned, TuningProgress
+from mlx_engine.contract.events import Tuned, WorkProgress
 from mlx_engine.models.downloads.download_queue import text_from_json
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_lora, unfinished_run
 
@@ -60,7 +60,7 @@ class TuningRunner(QObject):
         self.reading = False
         self.starting = False
         self.pausing = False
-        self.progress: TuningProgress | None = None
+        self.progress: WorkProgress | None = None
         self.remaining = RemainingTime()
         self.result: Tuned | None = None
         self.error = ""
@@ -112,7 +112,7 @@ class TuningRunner(QObject):
             return
         self.starting, self.pausing, self._discards = True, False, False
         self.result, self.error, self.remaining = None, "", RemainingTime()
-        self.progress = TuningProgress(0.0, EngineText("", tr("Starting")))
+        self.progress = WorkProgress(0.0, EngineText("", tr("Starting")))
         self._background.run(lambda: survey(pair, self._chats), lambda found: self._start_if_possible(pair, found))
         self.changed.emit()
 
@@ -190,7 +190,7 @@ class TuningRunner(QObject):
     def _accept(self, event: dict[str, Any]) -> None:
         match event.pop("event"):
             case "progress" if (step := text_from_json(event["step"])) is not None:
-                self.progress = TuningProgress(min(max(float(event["fraction"]), 0.0), 1.0), step)
+                self.progress = WorkProgress(min(max(float(event["fraction"]), 0.0), 1.0), step)
                 self.remaining.note(step, time.monotonic())
             case "result":
                 self.result = Tuned(**event)

@@ -16,14 +16,14 @@ from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
 from mlx_engine.api_server import chat_completions, completions, messages, responses
-from mlx_engine.api_server.body import MAX_BYTES, Fields, read_json
+from mlx_engine.api_server.body import MAX_BYTES, RequestFields, read_json
 from mlx_engine.api_server.call_cache import CallCache
 from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
 from mlx_engine.api_server.problems import ApiError, ClientGone
-from mlx_engine.api_server.served_models import Models, model_list, none_loaded
+from mlx_engine.api_server.served_models import ServedModels, model_list, none_loaded
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.requests import CountTokens, GenerationRequest
 
@@ -48,12 +48,12 @@ class Api:
         log_content: whether to log the content of requests.
     """
 
-    def __init__(self, models: Models, guard: Guard, log_content: bool = False) -> None:
+    def __init__(self, models: ServedModels, guard: Guard, log_content: bool = False) -> None:
         self.guard, self.models = guard, models
         self._log_content = log_content
         self.metrics = Metrics()
         self._calls = CallCache()
-        endpoints: dict[tuple[str, str], tuple[Endpoint, type[Fields] | None]] = {
+        endpoints: dict[tuple[str, str], tuple[Endpoint, type[RequestFields] | None]] = {
             ("GET", "/health"): (self._health, None),
             ("GET", "/api/hello"): (self._health, None),  # requested by Claude Code
             ("GET", "/metrics"): (self._metrics, None),

@@ -42,7 +42,7 @@ _SAME = (
 _logged: set[tuple[str, str]] = set()  # what was ignored
 
 
-class Fields(BaseModel):
+class RequestFields(BaseModel):
     """The supported fields of a request.
 
     Attributes:

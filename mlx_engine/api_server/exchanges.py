@@ -13,7 +13,7 @@ from starlette.types import Receive, Send
 from mlx_engine.api_server.body import Chunk
 from mlx_engine.api_server.problems import ApiError, ClientGone
 from mlx_engine.api_server.sampling_fields import SamplingFields
-from mlx_engine.api_server.served_models import Models
+from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
@@ -193,7 +193,7 @@ async def count(submit: Submit, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-async def whole(models: Models, submit: Submit, exchange: Exchange) -> Chunk:
+async def whole(models: ServedModels, submit: Submit, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request, once its model is loaded."""
     async with models.using(exchange.fields.model) as pair:
         try:
@@ -203,7 +203,7 @@ async def whole(models: Models, submit: Submit, exchange: Exchange) -> Chunk:
             raise _naming_schema(error, exchange) from None
 
 
-async def streamed(models: Models, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
+async def streamed(models: ServedModels, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
     """Yield the replies to a request as server-sent events.
 
     The first text, which may be empty, comes when the engine has accepted the first request, or after `QUIET_S`.

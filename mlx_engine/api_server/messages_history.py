@@ -50,7 +50,7 @@ class AnthropicTool(BaseModel):
         )
 
 
-class Block(BaseModel):
+class ContentBlock(BaseModel):
     """A content block. The fields of other types are empty."""
 
     model_config = ConfigDict(strict=True, hide_input_in_errors=True)
@@ -91,12 +91,12 @@ class Block(BaseModel):
 
 
 Blocks = Annotated[
-    list[Annotated[Block, BeforeValidator(_known)]],
+    list[Annotated[ContentBlock, BeforeValidator(_known)]],
     BeforeValidator(_as_blocks, json_schema_input_type=str | list[dict[str, Any]] | None),
 ]
 
 
-def text_of(blocks: Iterable[Block], deferred: Mapping[str, AnthropicTool] = MappingProxyType({})) -> str:
+def text_of(blocks: Iterable[ContentBlock], deferred: Mapping[str, AnthropicTool] = MappingProxyType({})) -> str:
     """Return the text of blocks, one paragraph each. Blank blocks are left out.
 
     Args:
@@ -106,7 +106,7 @@ def text_of(blocks: Iterable[Block], deferred: Mapping[str, AnthropicTool] = Map
     return "\n\n".join(text for block in blocks if (text := block.shown(deferred)).strip())
 
 
-def unknown_types(blocks: Iterable[Block]) -> Iterator[str]:
+def unknown_types(blocks: Iterable[ContentBlock]) -> Iterator[str]:
     """Yield the types of blocks that are ignored."""
     for block in blocks:
         if block.type == _UNKNOWN:
@@ -114,7 +114,7 @@ def unknown_types(blocks: Iterable[Block]) -> Iterator[str]:
         yield from unknown_types(block.content)
 
 
-def system_text(blocks: Iterable[Block]) -> str:
+def system_text(blocks: Iterable[ContentBlock]) -> str:
     """Return the text of a system prompt, without what differs between chats."""
     return text_of(block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks)
 

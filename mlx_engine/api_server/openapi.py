@@ -5,13 +5,13 @@ from importlib.metadata import version
 
 from pydantic.json_schema import models_json_schema
 
-from mlx_engine.api_server.body import Chunk, Fields
+from mlx_engine.api_server.body import Chunk, RequestFields
 from mlx_engine.api_server.guard import OPEN_PATHS
 
 _REFERENCE = "#/components/schemas/{model}"
 
 
-def document(routes: Mapping[tuple[str, str], type[Fields] | None]) -> Chunk:
+def document(routes: Mapping[tuple[str, str], type[RequestFields] | None]) -> Chunk:
     """Return the OpenAPI document of the routes.
 
     Args:
@@ -50,7 +50,7 @@ def document(routes: Mapping[tuple[str, str], type[Fields] | None]) -> Chunk:
     }
 
 
-def _kinds(path: str, fields: type[Fields] | None) -> tuple[str, ...]:
+def _kinds(path: str, fields: type[RequestFields] | None) -> tuple[str, ...]:
     """Return the content types of a response."""
     if path == "/metrics":
         return ("text/plain",)

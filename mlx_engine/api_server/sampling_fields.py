@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from mlx_engine.api_server.body import Fields
+from mlx_engine.api_server.body import RequestFields
 from mlx_engine.api_server.logprob_fields import LogitBias, bias_of
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.served_models import ALIAS
@@ -37,7 +37,7 @@ class Extension(BaseModel):
     width: int | None = Field(default=None, ge=1, le=64)
 
 
-class SamplingFields(Fields):
+class SamplingFields(RequestFields):
     """Fields of all endpoints that generate text."""
 
     model: str | None = Field(None, description=f"ID of a pair, or `{ALIAS}`")

@@ -25,7 +25,7 @@ _STARTED = int(time.time())
 _RETRY_S = 5  # seconds after which a client may try again, if no pair is loaded
 
 
-class Models:
+class ServedModels:
     """The loaded pair, and the installed pairs that can be loaded by name.
 
     Pairs are loaded one at a time, while no reply is generated. Requests are served in order of arrival, so that requests

@@ -13,7 +13,7 @@ import mlx.core as mx
 from mlx_engine.calibration import saved_calibration
 from mlx_engine.calibration.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.drafter import Drafter
@@ -30,7 +30,7 @@ _NO_MEMORY = EngineText.of(
 )
 
 
-def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[TuningProgress | Calibrated]:
+def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[WorkProgress | Calibrated]:
     """Measure the cost of a pair's passes, and use it from the next reply on.
 
     Args:
@@ -52,7 +52,7 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
             yield Calibrated(table.depths, table.widths, table.plain, table.verify, table.draft, is_saved)
 
 
-def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Generator[TuningProgress, None, CostTable | None]:
+def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Generator[WorkProgress, None, CostTable | None]:
     block = drafter.config.block_size
     widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
     room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2)
@@ -64,7 +64,7 @@ def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Gen
         if found and time.perf_counter() - began > _ENOUGH_S:
             break
         step = EngineText.of("measuring_at_depth", "Measuring at {depth:,} tokens", depth=depth)
-        yield TuningProgress(done / total, step)
+        yield WorkProgress(done / total, step)
         pair.run_at(depth)
         timer = PassTimer(pair.target, drafter, depth, pair.operations)
         times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
@@ -74,7 +74,7 @@ def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Gen
                 done += 1
                 if cancel.is_set():
                     return None
-            yield TuningProgress(done / total, step)
+            yield WorkProgress(done / total, step)
         found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del timer
         mx.clear_cache()
@@ -82,7 +82,7 @@ def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Gen
     queued = device.runs_beside_host() and _queuing_is_faster(timer, block, cancel)
     if cancel.is_set():
         return None
-    yield TuningProgress(1.0, EngineText.of("measured", "Measured"))
+    yield WorkProgress(1.0, EngineText.of("measured", "Measured"))
     return replace(table_of(depths, widths, found), queued=queued)
 
 

@@ -15,7 +15,7 @@ from mlx_engine import kernels
 from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import CompareResult, Event, TuningProgress
+from mlx_engine.contract.events import CompareResult, Event, WorkProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import Compare, GenerationRequest, Message
 from mlx_engine.decoding.costs import ASSUMED
@@ -46,7 +46,7 @@ def available() -> bool:
 
 def select(
     pair: LoadedPair, compare: Runner, cancel: threading.Event, again: bool = False
-) -> Iterator[TuningProgress | KernelsSelected]:
+) -> Iterator[WorkProgress | KernelsSelected]:
     """Find, use, and save the kernels that speed up a pair and preserve its text.
 
     Takes about two minutes.
@@ -72,12 +72,12 @@ def select(
         return
     ranges = pair.ranges
     try:
-        yield TuningProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
+        yield WorkProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
         with memory.enough_for(_NO_MEMORY):
             for event in try_kernels(PairTrials(pair), pair.kernel_turns):
                 if cancel.is_set():
                     return
-                if isinstance(event, TuningProgress):
+                if isinstance(event, WorkProgress):
                     yield event
                     continue
                 _use(pair, event)

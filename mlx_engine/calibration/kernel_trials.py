@@ -16,7 +16,7 @@ import mlx.core as mx
 from mlx_engine.calibration import self_check
 from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.decoding.acceptance import tokens_by_width
 from mlx_engine.hardware import memory
@@ -128,7 +128,7 @@ def failure(error: Exception) -> EngineText:
 
 def try_kernels(
     trials: PairTrials, turns: dict[int, list[Turn]], clock: Callable[[], float] = time.perf_counter
-) -> Iterator[TuningProgress | KernelsSelected]:
+) -> Iterator[WorkProgress | KernelsSelected]:
     """Check all kernels, and find those that save time at each depth.
 
     Args:
@@ -141,7 +141,7 @@ def try_kernels(
     for trial in trials.check():
         found[trial.kernel] = trial
         step = EngineText.of("kernel_tried", "{kernel}: {why}", kernel=trial.kernel, why=str(trial.why))
-        yield TuningProgress(0.2 * len(found) / len(KERNELS), step)
+        yield WorkProgress(0.2 * len(found) / len(KERNELS), step)
     right = tuple(name for name, trial in found.items() if trial.why is _RIGHT)
     kept, slow = dict[int, Names](), set[str]()
     try:
@@ -150,7 +150,7 @@ def try_kernels(
             paired = _PairedTimes(trials, depth, turns.setdefault(depth, []), clock)
             for kept[depth], slower in _kept_kernels(paired, right):
                 done = min(len(turns[depth]) / (3 * _TURNS[0]), 1.0)
-                yield TuningProgress(0.2 + 0.8 * (index + done) / len(trials.depths), step)
+                yield WorkProgress(0.2 + 0.8 * (index + done) / len(trials.depths), step)
                 slow.update(slower)
             for name in right:
                 savings = (*found[name].savings, paired.saving(right, _without(right, name)))

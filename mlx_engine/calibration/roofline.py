@@ -22,7 +22,7 @@ import mlx.nn as nn
 
 from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.decoding.prefill import CHUNK, prefill
 from mlx_engine.hardware import blas, machine, memory
@@ -40,7 +40,7 @@ _NO_MEMORY = EngineText.of(
 )
 
 
-def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[TuningProgress | Roofline]:
+def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[WorkProgress | Roofline]:
     """Compare a pair's passes with the machine's limits, in a few seconds.
 
     Args:
@@ -62,25 +62,25 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
             return
         phases: list[Phase] = []
         for done, measure_phases in enumerate((_prefill_and_plain, _draft_and_verify)):
-            yield TuningProgress(0.6 + 0.2 * done, EngineText.of("measuring_pair", "Measuring the models"))
+            yield WorkProgress(0.6 + 0.2 * done, EngineText.of("measuring_pair", "Measuring the models"))
             phases += measure_phases(pair)
             mx.clear_cache()
             if cancel.is_set():
                 return
-        yield TuningProgress(1.0, EngineText.of("measured", "Measured"))
+        yield WorkProgress(1.0, EngineText.of("measured", "Measured"))
         yield Roofline(facts, tuple(phases))
 
 
-def _measure_machine(cancel: threading.Event) -> Generator[TuningProgress, None, MachineFacts | None]:
+def _measure_machine(cancel: threading.Event) -> Generator[WorkProgress, None, MachineFacts | None]:
     """Measure peak rates in about two seconds; return None if canceled."""
     metal = mx.default_device() == mx.Device(mx.gpu)
-    yield TuningProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
+    yield WorkProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
     size = min(_STREAM_BYTES, memory.working_set() // 8)
     bandwidth = _bandwidth(mx.float16 if metal else mx.float32, size)
     mx.clear_cache()
     if cancel.is_set():
         return None
-    yield TuningProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
+    yield WorkProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
     dtypes = (mx.float16, mx.bfloat16) if metal else (mx.float32,)
     compute, dtype = max((_compute(dtype), str(dtype)) for dtype in dtypes)
     mx.clear_cache()

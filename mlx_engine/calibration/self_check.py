@@ -94,7 +94,7 @@ def _attention_inputs(dtype: mx.Dtype) -> Iterator[tuple]:
 
 
 def _delta_inputs(dtype: mx.Dtype) -> Iterator[tuple]:
-    heads = delta_inputs.Heads(2, 64, 4, 64)
+    heads = delta_inputs.DeltaHeads(2, 64, 4, 64)
     held, first = _random(dtype, 1, 19, heads.channels), mx.array([5], mx.int32)
     taps, log_rate, bias = _random(dtype, heads.channels, 4, 1), mx.random.normal((4,)), _random(dtype, 4)
     yield _random(dtype, 16, heads.columns), held, taps, log_rate, bias, heads, first

@@ -167,7 +167,7 @@ wire_api = "responses"
 
 
 @dataclass(frozen=True)
-class Server:
+class AgentServer:
     """A server, and the loaded pair's model ID and context length."""
 
     url: str
@@ -189,7 +189,7 @@ class Server:
         return {"url": self.url, "key": self.key, "model": self.model, "context": self.context, "output": output}
 
 
-def shell(name: str, server: Server) -> str:
+def shell(name: str, server: AgentServer) -> str:
     """Return commands that start an agent in any POSIX shell.
 
     They contain the key, and delete the temporary folder that they create. The folder is the one that `slipstream launch` creates.

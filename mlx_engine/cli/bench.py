@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli import bench_ratio, bench_results, generate, session
-from mlx_engine.cli.bench_prompts import SETS, Prompt
+from mlx_engine.cli.bench_prompts import SETS, BenchPrompt
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
@@ -33,7 +33,7 @@ _GROUP = 4  # prompts between measurements of fixed widths
 _COUNTERS = Path("/sys/class/powercap")
 
 
-class Meter:
+class EnergyMeter:
     """A meter of the processor's energy, read from Linux's powercap counters."""
 
     def __init__(self, folder: Path = _COUNTERS) -> None:
@@ -70,10 +70,10 @@ class Meter:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """The prompts, runs, and widths to measure."""
 
-    prompts: Sequence[Prompt]
+    prompts: Sequence[BenchPrompt]
     runs: int
     max_tokens: int
     widths: tuple[int, ...] = ()
@@ -89,14 +89,14 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
         return _run_roofline(given, client)
     info = open_pair(client, given, calibrated=True)
     prompts = given.set or ("mixed" if folders(given) == demo_pair() else "general")
-    plan = Plan(
+    plan = BenchPlan(
         prompts=SETS[prompts][: given.prompts],
         runs=given.runs,
         max_tokens=given.max_tokens,
         widths=_widths(given, info.block_size),
         cool_down_s=given.cool_down,
     )
-    before, meter = _load(), Meter()
+    before, meter = _load(), EnergyMeter()
     measured = measure(client, plan, meter)
     if measured is None:
         note("Stopped. There is nothing to report.")
@@ -126,7 +126,7 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
     return 0
 
 
-def measure(client: EngineClient, plan: Plan, meter: Meter) -> list[bench_results.MeasuredReply] | None:
+def measure(client: EngineClient, plan: BenchPlan, meter: EnergyMeter) -> list[bench_results.MeasuredReply] | None:
     """Return the replies to every prompt in every mode, or None if Ctrl-C stopped it.
 
     Raises:
@@ -159,8 +159,8 @@ def measure(client: EngineClient, plan: Plan, meter: Meter) -> list[bench_result
 
 
 def order(
-    prompts: list[Prompt], number: int, fixed: tuple[bench_results.BenchMode, ...]
-) -> list[tuple[int, Prompt, bench_results.BenchMode]]:
+    prompts: list[BenchPrompt], number: int, fixed: tuple[bench_results.BenchMode, ...]
+) -> list[tuple[int, BenchPrompt, bench_results.BenchMode]]:
     """Return the order of a run: prompt index, prompt, and mode."""
     found = []
     for start in range(0, len(prompts), _GROUP):

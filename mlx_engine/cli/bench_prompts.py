@@ -16,7 +16,7 @@ from mlx_engine.contract.requests import Message
 
 
 @dataclass(frozen=True)
-class Prompt:
+class BenchPrompt:
     """A question, the kind of its answer, and the messages before it (user first)."""
 
     kind: str
@@ -31,7 +31,7 @@ class Prompt:
 
 
 SETS = {
-    name: tuple(Prompt(prompt["kind"], prompt["text"], tuple(prompt.get("before", ()))) for prompt in prompts)
+    name: tuple(BenchPrompt(prompt["kind"], prompt["text"], tuple(prompt.get("before", ()))) for prompt in prompts)
     for name, prompts in json.loads((Path(resources.__file__).parent / "bench_prompts.json").read_text(encoding="utf-8")).items()
 }
 PROMPTS = SETS["mixed"]

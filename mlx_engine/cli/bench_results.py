@@ -7,7 +7,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from mlx_engine.cli import generate
-from mlx_engine.cli.bench_prompts import Prompt
+from mlx_engine.cli.bench_prompts import BenchPrompt
 from mlx_engine.contract.counts import Counts
 from mlx_engine.contract.events import CompletedReply, Stats, tokens_per_round
 from mlx_engine.contract.requests import Mode
@@ -29,7 +29,7 @@ class MeasuredReply:
     """A reply of a run, and the processor's energy for it, including prefill."""
 
     run: int
-    prompt: Prompt
+    prompt: BenchPrompt
     mode: BenchMode
     reply: CompletedReply
     joules: float | None = None

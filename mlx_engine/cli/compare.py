@@ -21,7 +21,7 @@ from mlx_engine.contract.events import (
     Finished,
     LoadProgress,
     NextReply,
-    TuningProgress,
+    WorkProgress,
 )
 from mlx_engine.contract.requests import Compare, GenerationRequest, Message, with_drafters
 from mlx_engine.drafters.registry import parse
@@ -105,7 +105,7 @@ def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
     try:
         for event in events:
             match event:
-                case LoadProgress(step=step) | TuningProgress(step=step):
+                case LoadProgress(step=step) | WorkProgress(step=step):
                     progress(f"{step}…")
                 case NextReply(contestant, index, total):
                     name = _name(contestant.proposer, event.kind if contestant.pair else "")

@@ -18,7 +18,7 @@ import httpx2
 
 from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.running import running_server
-from mlx_engine.cli.agents import AGENTS, FOLDER, Server, shell
+from mlx_engine.cli.agents import AGENTS, FOLDER, AgentServer, shell
 from mlx_engine.cli.arguments import KEY_VARIABLE
 from mlx_engine.cli.console import note, progress, say
 from mlx_engine.contract.errors import UserError
@@ -63,7 +63,7 @@ def _own_folder(name: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _asked(url: str, key: str | None) -> Server | None:
+def _asked(url: str, key: str | None) -> AgentServer | None:
     """Return the running server's key and model, or None if it doesn't answer.
 
     Raises:
@@ -87,11 +87,11 @@ def _asked(url: str, key: str | None) -> Server | None:
             "“{model}” has a context of {limit:,} tokens. Agents need at least {least:,}. Choose another model with --target."
         )
         raise UserError("context_too_short", template, model=model["id"], limit=context, least=_LEAST_CONTEXT)
-    return Server(url, key or "none", model["id"], context)
+    return AgentServer(url, key or "none", model["id"], context)
 
 
 @contextmanager
-def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[Server]:
+def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[AgentServer]:
     """Serve a pair on a free port for as long as the agent runs."""
     options = [
         f"--{name.replace('_', '-')}={value}"
@@ -129,7 +129,7 @@ def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[Server]:
             process.kill()
 
 
-def _start(name: str, arguments: list[str], server: Server, folder: Path) -> int:
+def _start(name: str, arguments: list[str], server: AgentServer, folder: Path) -> int:
     """Run an agent in this terminal, and return its exit code."""
     agent = AGENTS[name]
     for file, text in agent.files.items():

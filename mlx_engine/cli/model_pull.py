@@ -15,14 +15,14 @@ from mlx_engine.models.downloads.download import Download, DownloadProgress, Inc
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.matching import alternatives
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.catalog import Catalog
 from mlx_engine.models.library.pair import Pair
 
 _GRACE_S = 5.0  # after Ctrl-C, for pending writes
 
 
-def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> int:
+def pull(given: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> int:
     """Download missing files of a pair, and return the exit code."""
     queue = QueueFile()
     kept = queue.find(pair)

@@ -23,7 +23,7 @@ from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_d
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files.chat_template import folder_template_problem
 from mlx_engine.models.files.checkpoint import check_safetensors, read_config
-from mlx_engine.models.files.hub_cache import Cache, model_folder, model_folder_problem
+from mlx_engine.models.files.hub_cache import HubCache, model_folder, model_folder_problem
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
@@ -68,7 +68,7 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
         raise UserError("use_plain", "{reason} Use the target alone with --plain.", reason=error.text) from None
 
 
-def _inspected(hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> Inspection:
+def _inspected(hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> Inspection:
     found = inspect_pair(hub, cache, pair)
     if found.problem:
         raise with_alternatives(UserError.of(found.problem), known, pair)
@@ -166,7 +166,7 @@ def _fit(given: argparse.Namespace) -> int:
         reason = "The demo pair comes with Slipstream and runs on every supported machine."
         print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": reason}}) if given.json else say(reason)
         return 0
-    hub, cache = Hub(), Cache()
+    hub, cache = Hub(), HubCache()
     found = _inspected(hub, cache, known, _pair(given, hub, known))
     sizes = (*found.weight_sizes, 0)
     drafter = found.configs[1] if len(found.configs) > 1 else None
@@ -215,14 +215,14 @@ def _print_fit(result: Fit) -> None:
 
 
 def _pull(given: argparse.Namespace) -> int:
-    known, cache, hub = load_catalog(), Cache(), Hub()
+    known, cache, hub = load_catalog(), HubCache(), Hub()
     if given.target and not given.drafter and not given.plain:
         note(f"Searching {hub.endpoint} for a drafter for {given.target}…")
     return pull(given, hub, cache, known, _pair(given, hub, known))
 
 
 def _rm(given: argparse.Namespace) -> int:
-    known, cache = load_catalog(), Cache()
+    known, cache = load_catalog(), HubCache()
     pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
     if given.plain:
         pair = Pair(pair.target)
@@ -242,7 +242,7 @@ def _rm(given: argparse.Namespace) -> int:
 
 def _check(given: argparse.Namespace) -> int:
     """Check downloaded repos or the catalog, and return the exit code."""
-    known, cache = load_catalog(), Cache()
+    known, cache = load_catalog(), HubCache()
     if given.catalog:
         return _check_catalog(given, known)
     if given.id or given.target:
@@ -268,7 +268,7 @@ def _check(given: argparse.Namespace) -> int:
     return 1 if any(results.values()) else 0
 
 
-def _notes(cache: Cache, repo: str) -> list[str]:
+def _notes(cache: HubCache, repo: str) -> list[str]:
     """Return what a complete repo can't be used for."""
     folder = cache.snapshot(repo, cache.main_commit(repo) or "")
     config = read_config(folder)
@@ -277,7 +277,7 @@ def _notes(cache: Cache, repo: str) -> list[str]:
     return [str(problem)]
 
 
-def _faults(cache: Cache, repo: str) -> list[str]:
+def _faults(cache: HubCache, repo: str) -> list[str]:
     """Return the problems of a downloaded repo, without using the network."""
     commit = cache.main_commit(repo)
     snapshot = cache.snapshot(repo, commit) if commit else None

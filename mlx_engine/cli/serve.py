@@ -13,7 +13,7 @@ from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.running import announced
-from mlx_engine.api_server.served_models import Models, model_id
+from mlx_engine.api_server.served_models import ServedModels, model_id
 from mlx_engine.cli.console import flush, note, print_json, say, show_log
 from mlx_engine.cli.session import folders, is_auto, open_pair
 from mlx_engine.contract.client import EngineClient
@@ -33,7 +33,7 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
         key = given.key
     info = open_pair(client, given)
     own = InstalledPair(info.name, *folders(given), auto=is_auto(given))
-    models = Models(client, info, given.load_by_name, own, given.drafter_bits)
+    models = ServedModels(client, info, given.load_by_name, own, given.drafter_bits)
     api = Api(models, Guard(given.host, key, frozenset(given.allow_origin)), given.log_requests)
     if given.log_requests or not given.json:
         show_log("mlx_engine.api_server")

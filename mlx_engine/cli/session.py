@@ -9,7 +9,7 @@ from types import FrameType
 from mlx_engine.cli.console import note, progress, shows_progress
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Event, LoadProgress, PairInfo, TuningProgress
+from mlx_engine.contract.events import Event, LoadProgress, PairInfo, WorkProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.models.library.installed import auto_drafters
@@ -65,7 +65,7 @@ def measure(client: EngineClient, request: Request) -> Event | None:
     found, printed = None, ("", 0)
     try:
         for event in cancellable(client, request):
-            if isinstance(event, TuningProgress):
+            if isinstance(event, WorkProgress):
                 progress(line := f"{event.step}… {event.fraction:.0%}")
                 part = event.step.code, int(10 * event.fraction)
                 if isinstance(request, TuneDrafter) and not shows_progress() and part != printed:

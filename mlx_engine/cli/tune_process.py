@@ -23,7 +23,7 @@ from mlx_engine.cli.console import discard_unreadable, flush, print_json
 from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, request
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Event, LoadProgress, Tuned, TuningProgress
+from mlx_engine.contract.events import Event, LoadProgress, Tuned, WorkProgress
 from mlx_engine.contract.requests import LoadPair, Message, Request
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost
@@ -85,7 +85,7 @@ def tune(host: PausableHost, target: Path, drafter: Path, saved: Prompts) -> Ite
             delete_runs()  # the files below may have been written after the run ended
             yield {"event": "result", **asdict(event)}
             return
-        if isinstance(event, TuningProgress):
+        if isinstance(event, WorkProgress):
             if not saved_at:  # now the folder exists and is locked
                 save_run_prompts(folder, prompts)
             if time.monotonic() - saved_at > _SAVE_S:

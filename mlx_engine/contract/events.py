@@ -115,7 +115,7 @@ class PromptsSaved:
 
 
 @dataclass(frozen=True)
-class TuningProgress:
+class WorkProgress:
     """Progress of a measurement: the current step and a fraction from 0 to 1."""
 
     fraction: float
@@ -460,7 +460,7 @@ Event = (
     | LoadProgress
     | PairInfo
     | PromptsSaved
-    | TuningProgress
+    | WorkProgress
     | Calibrated
     | Tuned
     | KernelsSelected

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 
-class Turns:
+class ReplyTurns:
     """The replies in progress, which take turns of one step each.
 
     Attributes:
@@ -28,7 +28,7 @@ class ReplyClock:
         waited: seconds spent in the queue or during the turns of other replies.
     """
 
-    def __init__(self, turns: Turns, submitted: float | None = None) -> None:
+    def __init__(self, turns: ReplyTurns, submitted: float | None = None) -> None:
         self._turns = turns
         self._paused = time.perf_counter()
         self._count = turns.count

@@ -127,14 +127,14 @@ class PairHistory:
         self.lookup = True
         self.shift = 0.0
         self.costs = PassCosts(table, block)
-        self._bands: dict[int, Band] = {}
+        self._bands: dict[int, TemperatureBand] = {}
 
-    def band(self, temperature: float) -> "Band":
+    def band(self, temperature: float) -> "TemperatureBand":
         """Return the band of replies at about this temperature."""
-        return self._bands.setdefault(round(_BANDS * temperature), Band(self.block))
+        return self._bands.setdefault(round(_BANDS * temperature), TemperatureBand(self.block))
 
 
-class Band:
+class TemperatureBand:
     """What replies at similar temperatures have in common.
 
     Attributes:

@@ -32,7 +32,7 @@ from mlx_engine.contract.requests import (
     TuneDrafter,
     UnloadPair,
 )
-from mlx_engine.decoding.turns import ReplyClock, Turns
+from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
 from mlx_engine.formats import chat_prompt
@@ -64,7 +64,7 @@ class Engine:
         self._pair: LoadedPair | None = None
         self._snapshots: Snapshots | None = None
         self._room: memory.ReplyMemory | None = None
-        self._turns = Turns()
+        self._turns = ReplyTurns()
         self._store: PrefixStore | None = None
         self._fingerprint = ""
 

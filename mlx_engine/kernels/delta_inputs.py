@@ -31,7 +31,7 @@ _BODY = """
 
 
 @dataclass(frozen=True)
-class Heads:
+class DeltaHeads:
     """Number and dimension of a net's key and value heads."""
 
     keys: int
@@ -63,7 +63,13 @@ class DeltaRows:
 
 
 def reference(
-    projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
+    projected: mx.array,
+    held: mx.array,
+    taps: mx.array,
+    log_rate: mx.array,
+    bias: mx.array,
+    heads: DeltaHeads,
+    first: int | mx.array = 0,
 ) -> DeltaRows:
     """Reference implementation in plain MLX, and the fallback without Metal.
 
@@ -99,7 +105,13 @@ def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
 
 
 def supports(
-    projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads, first: int | mx.array = 0
+    projected: mx.array,
+    held: mx.array,
+    taps: mx.array,
+    log_rate: mx.array,
+    bias: mx.array,
+    heads: DeltaHeads,
+    first: int | mx.array = 0,
 ) -> bool:
     """Return whether `metal` supports arguments of these shapes and dtypes."""
     dtype = projected.dtype
@@ -140,7 +152,7 @@ def metal(
     taps: mx.array,
     log_rate: mx.array,
     bias: mx.array,
-    heads: Heads,
+    heads: DeltaHeads,
     first: int | mx.array = 0,
     *,
     build: Any = mx.fast.metal_kernel,

@@ -11,7 +11,7 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.parts.drafter_config import Stored
+from mlx_engine.drafters.parts.drafter_config import StoredFormat
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.tensors import LOW_RANK, plain_name, save_tensors
 from mlx_engine.models.files.checkpoint import weights_checksum
@@ -27,7 +27,7 @@ def save(file: Path, tensors: dict[str, mx.array], record: LoraRecord) -> None:
     save_tensors(file, tensors, {name: str(value) for name, value in asdict(record).items()})
 
 
-def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: Stored | None = None) -> None:
+def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path, stored: StoredFormat | None = None) -> None:
     """Add LoRA weights to a drafter's tensors, if they can be used.
 
     Otherwise, the tensors stay as they are.
@@ -56,7 +56,9 @@ def merge(weights: dict[str, mx.array], file: Path, drafter: Path, target: Path,
     weights.update(changed)
 
 
-def merged(weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], stored: Stored | None = None) -> dict[str, mx.array]:
+def merged(
+    weights: Mapping[str, mx.array], tensors: Mapping[str, mx.array], stored: StoredFormat | None = None
+) -> dict[str, mx.array]:
     """Return the tensors of a drafter that LoRA weights change.
 
     Raises:

@@ -35,7 +35,7 @@ _CLIENT = mcp_types.Implementation(name="Slipstream", version="1")
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
-class Connection:
+class McpConnection:
     """A server, its tools, and calls of them.
 
     Belongs to the servers' thread, except `status`.

@@ -12,7 +12,7 @@ from mlx_engine.mcp.server_status import ServerStatus, failed, gone
 from mlx_engine.mcp.tool import Tool, ToolResult
 
 if TYPE_CHECKING:
-    from mlx_engine.mcp.connection import Connection
+    from mlx_engine.mcp.connection import McpConnection
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class ToolServers:
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self._changed = changed
         self._configs: dict[str, ServerConfig] = {}
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, McpConnection] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._calls: set[_Call] = set()
         self._lock = threading.Lock()
@@ -116,15 +116,15 @@ class ToolServers:
                 self._stop(name)
         self._changed()
 
-    def _connection(self, name: str) -> "Connection | None":
+    def _connection(self, name: str) -> "McpConnection | None":
         """Return the connection to an enabled server, which may be off."""
         config = self._configs.get(name)
         if config is None or not config.enabled:
             return None
         if name not in self._connections:
-            from mlx_engine.mcp.connection import Connection  # slow to import
+            from mlx_engine.mcp.connection import McpConnection  # slow to import
 
-            self._connections[name] = Connection(config, self._changed)
+            self._connections[name] = McpConnection(config, self._changed)
         return self._connections[name]
 
     def _start(self, name: str) -> None:

@@ -35,7 +35,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredPrefix:
     """Stored parts that match the beginning of a prompt.
 
     Attributes:
@@ -89,7 +89,7 @@ class DiskPrefixes:
         """Return where states of a prompt of `length` tokens are saved regularly."""
         return range(STATES_EVERY, length, STATES_EVERY)
 
-    def find(self, prompt: Sequence[int], beyond: int) -> Found | None:
+    def find(self, prompt: Sequence[int], beyond: int) -> StoredPrefix | None:
         """Return stored parts of a prompt, or None if computing its tokens is faster.
 
         Args:
@@ -116,9 +116,9 @@ class DiskPrefixes:
         if read and computed and sum(part.bytes for part in parts) / read > (length - beyond) / computed:
             self._store.note(_READ_RATE, read * _HOPE)
             return None
-        return Found(tuple(parts), length)
+        return StoredPrefix(tuple(parts), length)
 
-    def load(self, found: Found, branch: Branch) -> bool:
+    def load(self, found: StoredPrefix, branch: Branch) -> bool:
         """Fill an empty branch from disk. Return whether that succeeded.
 
         Damaged parts are deleted. After a failure, the branch can't be used.

@@ -8,7 +8,7 @@ import mlx.nn as nn
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from mlx_engine.kernels import gated_delta_replay
-from mlx_engine.kernels.delta_inputs import DeltaRows, Heads, rows_before
+from mlx_engine.kernels.delta_inputs import DeltaHeads, DeltaRows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
@@ -27,7 +27,7 @@ class DeltaNet(nn.Module):
         super().__init__()
         self.net = net
         own: Any = net
-        self.heads = Heads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
+        self.heads = DeltaHeads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
         apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next's own fused projection is interleaved by key head
         self._projection = fuse_linear(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
         self.inputs: Callable[..., DeltaRows] | None = None

@@ -21,7 +21,7 @@ DECAY = 7.0  # positions after the anchor over which a token's weight falls by a
 
 
 @dataclass(frozen=True)
-class Batch:
+class BlockBatch:
     """Blocks of N sequences, padded to the same length S.
 
     Attributes:
@@ -70,14 +70,14 @@ class BlockLoss:
         self._tensors.finish()
         mx.eval(arrays_of(self._tensors.taken))
 
-    def __call__(self, trained: Trained, batch: Batch) -> mx.array:
+    def __call__(self, trained: Trained, batch: BlockBatch) -> mx.array:
         """Return the weighted cross-entropy of the tokens after the anchors."""
         labels = batch.blocks[:, :, 1:].astype(mx.int32)
         logits = self.logits(trained, batch).astype(mx.float32)
         losses = mx.logsumexp(logits, axis=-1) - mx.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
         return (losses * batch.weights).sum() / mx.maximum(batch.weights.sum(), 1e-9)
 
-    def logits(self, trained: Trained, batch: Batch) -> mx.array:
+    def logits(self, trained: Trained, batch: BlockBatch) -> mx.array:
         """Return the logits [N, A, block size - 1, V] of the tokens after the anchors."""
         model: Any = registry.build(self.config, TrainedTensors(self._tensors, trained), *self._ends)
         return model.trained_logits(batch.features, batch.blocks, batch.anchors)

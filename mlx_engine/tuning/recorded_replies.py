@@ -20,7 +20,7 @@ from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.loading.loaded_pair import LoadedPair
-from mlx_engine.tuning.block_loss import DECAY, Batch
+from mlx_engine.tuning.block_loss import DECAY, BlockBatch
 
 UNUSABLE = EngineText.of("no_replies_to_tune", "The model's replies are empty or too long to learn from. Choose other prompts.")
 _PADDING = 64  # tokens; lengths of batches are multiples, so that few shapes occur
@@ -116,7 +116,7 @@ def load(file: Path) -> TargetReply | None:
 
 def batches(
     replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator
-) -> list[Batch]:
+) -> list[BlockBatch]:
     """Return the blocks of drawn anchors, in batches of similar lengths.
 
     See `batch` for the arguments.
@@ -125,7 +125,7 @@ def batches(
     return [batch(ordered[at : at + _TOGETHER], anchors, block, ends, draw) for at in range(0, len(ordered), _TOGETHER)]
 
 
-def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator) -> Batch:
+def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozenset[int], draw: np.random.Generator) -> BlockBatch:
     """Draw anchors in replies, and return their blocks.
 
     Args:
@@ -152,7 +152,7 @@ def batch(replies: Sequence[TargetReply], anchors: int, block: int, ends: frozen
             count = stops[0] + 1 if len(stops) else len(tokens) - 1
             weights[i, j, :count] = decay[:count]
     padded = mx.stack([mx.pad(each, [(0, length - each.shape[0]), (0, 0)]) for each in features])
-    return Batch(padded, mx.array(blocks), mx.array(positions), mx.array(weights))
+    return BlockBatch(padded, mx.array(blocks), mx.array(positions), mx.array(weights))
 
 
 def rounds(drafter: Drafter, reply: TargetReply, chooser: Chooser, vocabulary: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.block_tensors import matrices, vectors
 from mlx_engine.drafters.parts.tensors import LOW_RANK, save_tensors
 from mlx_engine.drafters.parts.trained_tensors import Trained
-from mlx_engine.tuning.block_loss import Batch
+from mlx_engine.tuning.block_loss import BlockBatch
 from mlx_engine.tuning.recorded_replies import TargetReply, batches
 
 Draw = Callable[[int, np.random.Generator], Sequence[Any]]
@@ -90,7 +90,7 @@ def draw_replies(
     block: int,
     ends: frozenset[int],
     draw: np.random.Generator,
-) -> list[Batch]:
+) -> list[BlockBatch]:
     """Draw the replies of a step, and anchors in them.
 
     Args:

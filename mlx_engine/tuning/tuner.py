@@ -17,7 +17,7 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Generate, Tuned, TuningProgress
+from mlx_engine.contract.events import Generate, Tuned, WorkProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.contract.requests import GenerationRequest, Message, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
@@ -49,7 +49,7 @@ _NO_MEMORY = EngineText.of("no_memory_to_tune", "There isn't enough memory to tu
 
 
 @dataclass(frozen=True)
-class Replies:
+class PreparedReplies:
     """The replies to one kind of prompts."""
 
     learned: list[TargetReply]
@@ -57,7 +57,7 @@ class Replies:
     held_out: list[TargetReply]
 
 
-def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: threading.Event) -> Iterator[TuningProgress | Tuned]:
+def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: threading.Event) -> Iterator[WorkProgress | Tuned]:
     """Tune the loaded drafter, or continue a canceled run of the same request.
 
     Args:
@@ -119,19 +119,19 @@ class _Run:
 
     def replies(
         self, prompts: Sequence[tuple[Message, ...]], general: Sequence[tuple[Message, ...]]
-    ) -> Generator[TuningProgress, None, tuple[Replies, Replies]]:
+    ) -> Generator[WorkProgress, None, tuple[PreparedReplies, PreparedReplies]]:
         """Record the missing replies, and delete those of unused prompts."""
         used = {self._state, *map(self._file, prompts), *map(self._file, general)}
         for file in self.folder.glob("*.safetensors"):
             if file not in used:
                 file.unlink(missing_ok=True)
-        found = Replies([], [], []), Replies([], [], [])
+        found = PreparedReplies([], [], []), PreparedReplies([], [], [])
         total, done, why = len(prompts) + len(general), 0, UNUSABLE
         for group, messages in zip(found, (prompts, general), strict=True):
             chats = {first: number for number, first in enumerate(dict.fromkeys(map(_first, messages)))}
             for prompt in messages:
                 step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
-                yield TuningProgress(_SHARES[0] * done / total, step)
+                yield WorkProgress(_SHARES[0] * done / total, step)
                 if shutil.disk_usage(self.folder).free < _FREE:
                     template = (
                         "There isn't enough disk space to tune: {size:.0f} GB must stay free. Free up space, or use fewer prompts."
@@ -175,7 +175,7 @@ class _Run:
             private=True,
         )
 
-    def training(self, model: BlockLoss, own: Replies, general: Replies) -> Generator[TuningProgress, None, Trained]:
+    def training(self, model: BlockLoss, own: PreparedReplies, general: PreparedReplies) -> Generator[WorkProgress, None, Trained]:
         """Train in steps, and return the weights."""
         request = self.request
         plan = fitting(_FROM_SCRATCH if request.whole else _TUNING, model.config)
@@ -190,15 +190,15 @@ class _Run:
             step = EngineText.of(
                 "tuning_step", "Training, step {step} of {steps}, loss {loss:.2f}", step=trainer.step, steps=steps, loss=loss
             )
-            yield TuningProgress(_SHARES[0] + (_SHARES[1] - _SHARES[0]) * trainer.step / steps, step)
+            yield WorkProgress(_SHARES[0] + (_SHARES[1] - _SHARES[0]) * trainer.step / steps, step)
             if self.cancel.is_set():
                 trainer.save()
                 break
         return trainer.trained
 
     def result(
-        self, trained: Trained, own: Replies, general: Replies, output: Path
-    ) -> Generator[TuningProgress, None, Tuned | None]:
+        self, trained: Trained, own: PreparedReplies, general: PreparedReplies, output: Path
+    ) -> Generator[WorkProgress, None, Tuned | None]:
         """Measure before and after, and keep the faster. None if canceled."""
         target, folder = self.pair.folders
         assert folder is not None and self.pair.drafter is not None
@@ -222,7 +222,7 @@ class _Run:
         count = len(own.learned) + len(own.choosing) + len(own.held_out)
         return Tuned(before, after, general_before, general_after, kept, str(output) if kept else "", count)
 
-    def _strength(self, trained: Trained, own: Replies, general: Replies) -> Generator[TuningProgress, None, float]:
+    def _strength(self, trained: Trained, own: PreparedReplies, general: PreparedReplies) -> Generator[WorkProgress, None, float]:
         """Return the best strength of LoRA weights, on replies of neither set."""
         assert self.pair.drafter is not None
         if not own.choosing:
@@ -250,7 +250,7 @@ class _Run:
         ends = self.pair.target.embed, self.pair.target.head
         return load_drafter(folder, self.pair.dtype, *ends, self.pair.drafter.bits, tensors=dict(tensors)), tensors
 
-    def _speed(self, drafter: Drafter, replies: Sequence[TargetReply]) -> Generator[TuningProgress, None, float]:
+    def _speed(self, drafter: Drafter, replies: Sequence[TargetReply]) -> Generator[WorkProgress, None, float]:
         """Return tokens per round, or 0 without replies or after canceling."""
         tokens = count = 0
         for reply in replies:
@@ -259,7 +259,7 @@ class _Run:
             chooser = Chooser(self.request.sampling, self.request.seed)
             some, more = rounds(drafter, reply, chooser, self.pair.target.vocabulary)
             tokens, count = tokens + some, count + more
-            yield TuningProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
+            yield WorkProgress(_SHARES[1], EngineText.of("tuning_measures", "Measuring"))
         return tokens / count if count else 0.0
 
 

@@ -54,7 +54,7 @@ from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.api_server.metrics import LiveRequest  # noqa: E402
 from mlx_engine.contract.errors import EngineText  # noqa: E402
-from mlx_engine.contract.events import TuningProgress  # noqa: E402
+from mlx_engine.contract.events import WorkProgress  # noqa: E402
 from mlx_engine.contract.requests import Endpoint, ToolCall  # noqa: E402
 from mlx_engine.mcp.record import CallRecord, CallState  # noqa: E402
 from mlx_engine.models.files.tuning_files import LoraRecord  # noqa: E402
@@ -208,7 +208,7 @@ def show_tuning_progress(window: MainWindow) -> None:
     """Show a run in that window."""
     runner = window.services.tuning
     values = {"number": 68, "total": 218}
-    runner.progress = TuningProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
+    runner.progress = WorkProgress(0.31, EngineText.of("tuning_replies", "Generating reply {number} of {total}", **values))
     runner.starting, runner.remaining.seconds = True, 4300.0
     runner.changed.emit()
 

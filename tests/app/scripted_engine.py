@@ -17,7 +17,7 @@ from mlx_engine.contract.events import (
     Stats,
     StopReason,
     TokenCount,
-    TuningProgress,
+    WorkProgress,
 )
 from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
@@ -176,25 +176,25 @@ class ScriptedEngine(EngineDouble):
         drafted = 1 if request.lookup_only else 2 + self._compared.index(self.loaded[-1][1])
         return 40.0 + 30 * drafted * (request.mode != "plain")
 
-    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[WorkProgress | Roofline]:
         self.measured.append(again)
-        yield TuningProgress(0.3, reason("Measuring arithmetic"))
+        yield WorkProgress(0.3, reason("Measuring arithmetic"))
         while self.measure_gate and not self.measure_gate.wait(0.005):
             if cancel.is_set():
                 return
         yield ROOFLINE
 
-    def calibrate(self, cancel: threading.Event) -> Iterator[TuningProgress | Calibrated]:
+    def calibrate(self, cancel: threading.Event) -> Iterator[WorkProgress | Calibrated]:
         self.calibrations += 1
-        yield TuningProgress(0.1, reason("Measuring"))
+        yield WorkProgress(0.1, reason("Measuring"))
         while self.calibration_gate and not self.calibration_gate.wait(0.005):
             if cancel.is_set():
                 return
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), saved=True)
 
-    def prove(self, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
+    def prove(self, cancel: threading.Event) -> Iterator[WorkProgress | KernelsSelected]:
         self.proofs.append(self.calibrations)
-        yield TuningProgress(0.1, reason("Trying"))
+        yield WorkProgress(0.1, reason("Trying"))
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
-from mlx_engine.api_server.served_models import Models
+from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.events import Event, PairInfo
 from mlx_engine.contract.requests import Connect, Endpoint, LoadPair, Request
@@ -81,7 +81,7 @@ class ServedEngine(EngineSwitch):
 
     def __init__(self, local: EngineHost) -> None:
         super().__init__(local)
-        self._api = Api(Models(local, None), Guard("127.0.0.1", None))
+        self._api = Api(ServedModels(local, None), Guard("127.0.0.1", None))
         listener, ready = Listener("127.0.0.1", 0), threading.Event()
         self._url, self._loop, self._stop = listener.url, asyncio.new_event_loop(), asyncio.Event()
         serve = lambda: self._loop.run_until_complete(listener.serve(self._api, self._stop, ready.set))  # noqa: E731

@@ -161,7 +161,7 @@ def record_request() -> list[str]:
     """Serve one request for a message; the calls on its way to the engine."""
     from mlx_engine.api_server.app import Api
     from mlx_engine.api_server.guard import Guard
-    from mlx_engine.api_server.served_models import Models
+    from mlx_engine.api_server.served_models import ServedModels
     from mlx_engine.contract.requests import LoadPair
     from mlx_engine.engine.bridge import to_iter
     from mlx_engine.engine.host import EngineHost
@@ -170,7 +170,7 @@ def record_request() -> list[str]:
 
     client = EngineSwitch(EngineHost(ScriptedEngine))  # type: ignore[arg-type]
     *_, pair = to_iter(client, LoadPair())
-    api = Api(Models(client, pair), Guard("127.0.0.1", None))  # type: ignore[arg-type]
+    api = Api(ServedModels(client, pair), Guard("127.0.0.1", None))  # type: ignore[arg-type]
     tool = {"name": "read", "description": MARK, "input_schema": {"type": "object"}}
     body = json.dumps({"max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": MARK}], "tools": [tool]}).encode()
     scope = {"type": "http", "method": "POST", "scheme": "http", "path": "/v1/messages", "headers": [(b"host", b"localhost")]}

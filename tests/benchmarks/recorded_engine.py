@@ -18,7 +18,7 @@ from mlx_engine.contract.events import (
     Stats,
     StopReason,
     TokenCount,
-    TuningProgress,
+    WorkProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
@@ -134,13 +134,13 @@ class RecordedEngine(EngineDouble):
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)
 
-    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[WorkProgress | Roofline]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
-    def calibrate(self, cancel: threading.Event) -> Iterator[TuningProgress | Calibrated]:
+    def calibrate(self, cancel: threading.Event) -> Iterator[WorkProgress | Calibrated]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
-    def prove(self, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
+    def prove(self, cancel: threading.Event) -> Iterator[WorkProgress | KernelsSelected]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
     def unload(self) -> None:

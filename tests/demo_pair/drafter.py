@@ -15,7 +15,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.loading.drafter_files import read
 from mlx_engine.targets.target import Target
 from mlx_engine.tuning import fresh
-from mlx_engine.tuning.block_loss import DECAY, Batch, BlockLoss
+from mlx_engine.tuning.block_loss import DECAY, BlockBatch, BlockLoss
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan, first_weights
 from tests.demo_pair.text import Row
 from tests.demo_pair.tokenizer import END, MASK
@@ -25,7 +25,7 @@ SHORT, LONG = (512, 10, 32), (1024, 5, 64)  # (tokens, windows, anchors in each)
 TOOLS_EVERY = 4  # steps; conversations with tools need long windows
 
 
-def blocks(target: Target, row: Row, shape: tuple[int, int, int], draw: np.random.Generator) -> list[Batch]:
+def blocks(target: Target, row: Row, shape: tuple[int, int, int], draw: np.random.Generator) -> list[BlockBatch]:
     """Draw windows, and anchors in their replies."""
     length, windows, count = shape
     ids, reply = row.windows(windows, length, draw)
@@ -41,7 +41,7 @@ def blocks(target: Target, row: Row, shape: tuple[int, int, int], draw: np.rando
         weights = np.exp(-np.arange(BLOCK - 1) / DECAY) * (ends.cumsum(axis=1) - ends == 0)
         _, features = target.forward_tapped(mx.array(tokens[: anchors[-1]]), target.caches())
         made.append(
-            Batch(features[None], mx.array(filled[None]), mx.array(anchors[None]), mx.array(weights[None].astype(np.float32)))
+            BlockBatch(features[None], mx.array(filled[None]), mx.array(anchors[None]), mx.array(weights[None].astype(np.float32)))
         )
     return made
 
@@ -73,7 +73,7 @@ def train(
     model = BlockLoss(config, dict(weights), mx.float32, pair.target.embed, pair.target.head)
     trainer = Trainer(model, plan, first_weights(config, plan, weights), state)
 
-    def draw(step: int, generator: np.random.Generator) -> list[Batch]:
+    def draw(step: int, generator: np.random.Generator) -> list[BlockBatch]:
         with_tools = step % TOOLS_EVERY == TOOLS_EVERY - 1
         return blocks(pair.target, tools if with_tools else row, LONG if with_tools else SHORT, generator)
 

@@ -21,7 +21,7 @@ from mlx_engine.contract.events import (
     StopReason,
     TextDifference,
     TokenCount,
-    TuningProgress,
+    WorkProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
@@ -111,8 +111,8 @@ class ScriptedEngine(EngineDouble):
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(7, 64)
 
-    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[TuningProgress | Calibrated]:
-        yield TuningProgress(0.5, EngineText("", "Measuring at 128 tokens"))
+    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[WorkProgress | Calibrated]:
+        yield WorkProgress(0.5, EngineText("", "Measuring at 128 tokens"))
         if self._fails:
             raise UserError("scripted", "{text}", text=self._fails)
         if self._pieces and self._pieces[0][1] == "Ctrl-C":

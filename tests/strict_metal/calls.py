@@ -51,7 +51,7 @@ def call_gated_delta(build: Any, dtype: mx.Dtype) -> None:
 
 
 def call_delta_inputs(build: Any, dtype: mx.Dtype) -> None:
-    for heads, rows, taps in ((delta_inputs.Heads(1, 16, 1, 16), 1, 2), (delta_inputs.Heads(2, 128, 8, 128), 16, 4)):
+    for heads, rows, taps in ((delta_inputs.DeltaHeads(1, 16, 1, 16), 1, 2), (delta_inputs.DeltaHeads(2, 128, 8, 128), 16, 4)):
         for rate in {dtype, mx.float32}:
             delta_inputs.metal(
                 mx.zeros((rows, heads.columns), dtype),

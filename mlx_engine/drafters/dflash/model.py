@@ -18,7 +18,7 @@ from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injected, Injection
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer
 from mlx_engine.drafters.parts.matrix import Matrix
@@ -40,7 +40,7 @@ def build(tensors: Tensors, config: DFlashConfig, embed: TargetEnd, head: Target
     c, heads = config, heads_of(config)
     norms = [tensors.take(f"aux_hidden_norms.{i}.weight", c.hidden_size) for i in range(len(c.taps))] if c.laguna else []
     fusion = FeatureFusion.take(tensors, c, tap_norms=mx.stack(norms) if norms else None, again=c.laguna)
-    ends = Ends(tensors, c, embed, head)
+    ends = TargetEnds(tensors, c, embed, head)
     take = _laguna_layer if c.laguna else take_layer
     taken, injected = take_layers(tensors, c, lambda i: take(tensors, c, heads, i))
     injection = Injection(tensors, c.windows, fusion, injected, heads.rotation, c.norm_eps)

@@ -18,7 +18,7 @@ from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import Layer, Multiply, View
 from mlx_engine.drafters.parts.matrix import Matrix
@@ -79,7 +79,7 @@ class _ConvolvedLayer:
 
 
 @dataclass(frozen=True)
-class Selector:
+class CandidateSelector:
     """The weights of the edges between neighboring tokens."""
 
     predecessors: Matrix
@@ -87,7 +87,7 @@ class Selector:
     edge: Matrix
 
     @classmethod
-    def take(cls, tensors: Tensors, config: DFlash2Config) -> "Selector":
+    def take(cls, tensors: Tensors, config: DFlash2Config) -> "CandidateSelector":
         at, c = "candidate_selector.", config
         before, after = (tensors.table(f"{at}{name}_codebook", c.vocab_size, c.rank) for name in ("predecessor", "successor"))
         return cls(before, after, tensors.matrix(at + "hidden_projection", c.rank, c.hidden_size, quantize=False))
@@ -96,7 +96,7 @@ class Selector:
 class DFlash2Drafter(BlockModel[DFlash2Config]):
     """A DFlash 2 drafter with a target's embedding and head."""
 
-    def __init__(self, block: BlockPass, layers: Sequence[_ConvolvedLayer], selector: Selector) -> None:
+    def __init__(self, block: BlockPass, layers: Sequence[_ConvolvedLayer], selector: CandidateSelector) -> None:
         super().__init__(block, [layer.layer for layer in layers])
         self.selector = selector
 
@@ -157,7 +157,7 @@ class DFlash2Drafter(BlockModel[DFlash2Config]):
 def build(tensors: Tensors, config: DFlash2Config, embed: TargetEnd, head: TargetEnd, layers: Sequence[Any]) -> DFlash2Drafter:
     """Return a drafter made of its tensors; see `registry.make`."""
     c, heads = config, heads_of(config)
-    fusion, ends, selector = FeatureFusion.take(tensors, c), Ends(tensors, c, embed, head), Selector.take(tensors, c)
+    fusion, ends, selector = FeatureFusion.take(tensors, c), TargetEnds(tensors, c, embed, head), CandidateSelector.take(tensors, c)
     taken, injected = take_layers(tensors, c, lambda i: take_layer(tensors, c, heads, i))
     convolved = [
         _ConvolvedLayer(layer, *(_Convolution.take(tensors, c, f"layers.{i}.{name}_conv") for name in ("attention", "mlp")))

@@ -18,7 +18,7 @@ from mlx_engine.drafters.dspark.config import DSparkConfig
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import Layer
 from mlx_engine.drafters.parts.matrix import Matrix
@@ -88,7 +88,7 @@ def build(tensors: Tensors, config: DSparkConfig, embed: TargetEnd, head: Target
     """Return a drafter made of its tensors; see `registry.make`."""
     c, heads = config, heads_of(config, scale=1.0 if config.gemma else None)
     fusion = FeatureFusion.take(tensors, c)
-    ends = Ends(tensors, c, embed, head, own_scale=c.hidden_size**0.5 if c.gemma else 1.0)
+    ends = TargetEnds(tensors, c, embed, head, own_scale=c.hidden_size**0.5 if c.gemma else 1.0)
     markov = _Markov.take(tensors, c)
     own = {"gemma": c.gemma, "neighbors": c.neighbors, "sinks": c.sinks}
     taken, injected = take_layers(tensors, c, lambda i: take_layer(tensors, c, heads, i, **own))

@@ -16,7 +16,7 @@ import mlx.core as mx
 from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.eagle3.config import Eagle3Config
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
@@ -24,7 +24,7 @@ from mlx_engine.drafters.parts.tensors import Tensors
 
 
 @dataclass
-class Chain:
+class DraftChain:
     """The entries that a round's proposals read, starting with those of the context."""
 
     features: mx.array  # of the position before the next entry, [1, H]
@@ -66,7 +66,7 @@ class _Layer:
 class Eagle3Drafter(DrafterModel[Eagle3Config]):
     """An EAGLE-3 drafter with a target's embedding and head."""
 
-    def __init__(self, config: Eagle3Config, ends: Ends, fuse: Matrix, tap_norms: mx.array | None, layer: _Layer) -> None:
+    def __init__(self, config: Eagle3Config, ends: TargetEnds, fuse: Matrix, tap_norms: mx.array | None, layer: _Layer) -> None:
         super().__init__(config, ends)
         self._fuse, self._tap_norms, self._layer = fuse, tap_norms, layer
         self._rotation = Rotation.of(config.rope, config.head_dim)
@@ -94,7 +94,7 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
         chain, noise = self.chain(context, rows), self.ends.noise(noise, rows - 1)
         return chooser.propose_chain(anchor, rows - 1, lambda row, before: self.extend(chain, before), noise, self.ends.tokens)
 
-    def chain(self, context: DraftContext, rows: int) -> Chain:
+    def chain(self, context: DraftContext, rows: int) -> DraftChain:
         """Return the context's entries, with room for a block of `rows` rows."""
         c, held = self.config, context.kinds[None].layer(0)
         entries = mx.zeros((2, 1, c.kv_heads, rows - 1, c.head_dim), self.dtype)
@@ -104,9 +104,9 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
             count = held[0].shape[2] - 1
         slots = mx.arange(entries.shape[3])
         visible = None if context.span is None else (slots + 1 < context.start) | (slots >= count)  # hides unfilled rows
-        return Chain(context.before(c.hidden_size).astype(self.dtype), entries, count, context.start, visible)
+        return DraftChain(context.before(c.hidden_size).astype(self.dtype), entries, count, context.start, visible)
 
-    def extend(self, chain: Chain, token: mx.array) -> mx.array:
+    def extend(self, chain: DraftChain, token: mx.array) -> mx.array:
         """Append the entry of a token [1], and return the next logits [1, V]."""
         c, layer, multiply, end = self.config, self._layer, self.multiply, chain.count + 1
         joined, normed = self._joined(token, chain.features)
@@ -141,5 +141,5 @@ def build(tensors: Tensors, config: Eagle3Config, embed: TargetEnd, head: Target
     fuse = tensors.matrix("fc", c.hidden_size, size)
     names = [f"fc_norm.{i}" for i in range(size // c.hidden_size)] if c.norms_each_tap else ["input_norm"] if c.norms_taps else []
     weights = [tensors.take(f"{name}.weight", size // len(names)) for name in names]
-    ends = Ends(tensors, c, embed, head)
+    ends = TargetEnds(tensors, c, embed, head)
     return Eagle3Drafter(c, ends, fuse, mx.stack(weights) if weights else None, _Layer.take(tensors, c))

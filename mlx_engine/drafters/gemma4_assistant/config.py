@@ -7,7 +7,7 @@ from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction,
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig, checked, sizes
 from mlx_engine.drafters.parts.kind import DrafterKind
 from mlx_engine.drafters.parts.layer_settings import OLDER_NAMES, full_layers
-from mlx_engine.drafters.parts.rope_config import Rope, read_rope
+from mlx_engine.drafters.parts.rope_config import RopeConfig, read_rope
 
 _BLOCK = 8  # most rows of a verify; drafts form a chain of any length, and the width follows their acceptance
 _ORDERED = ("num_centroids", "centroid_intermediate_top_k")
@@ -28,7 +28,7 @@ class AssistantConfig(DrafterConfig):
     sliding: tuple[bool, ...]  # per own layer: whether it reads a sliding layer's keys
     full_heads: int  # of keys in full attention
     full_dim: int
-    full_rope: Rope
+    full_rope: RopeConfig
     centroids: int  # 0: every token is scored
     chosen: int  # centroids whose tokens are scored
 

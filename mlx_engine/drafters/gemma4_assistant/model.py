@@ -22,7 +22,7 @@ from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
 from mlx_engine.drafters.gemma4_assistant.tensors import AssistantEnds, take_layer
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import normalized_values
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, Multiply, View
 from mlx_engine.drafters.parts.matrix import Matrix
@@ -82,7 +82,7 @@ class Gemma4AssistantDrafter(DrafterModel[AssistantConfig]):
     def __init__(
         self,
         config: AssistantConfig,
-        ends: Ends,
+        ends: TargetEnds,
         joints: tuple[Matrix, Matrix],
         sources: Sequence[_Source],
         layers: Sequence[Layer],

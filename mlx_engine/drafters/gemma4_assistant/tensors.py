@@ -5,13 +5,13 @@ from collections.abc import Callable
 import mlx.core as mx
 
 from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd, distinct_tokens
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds, distinct_tokens
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer
 from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
-class AssistantEnds(Ends):
+class AssistantEnds(TargetEnds):
     """The target's embedding, and a head that may score only likely tokens."""
 
     def __init__(self, tensors: Tensors, config: AssistantConfig, embed: TargetEnd) -> None:

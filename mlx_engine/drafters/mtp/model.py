@@ -17,7 +17,7 @@ from mlx_engine.drafters.mtp.config import Experts, MtpConfig
 from mlx_engine.drafters.mtp.tensors import LAYER, MLP, take_experts, take_layer
 from mlx_engine.drafters.parts.block import block_mask
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends, TargetEnd
+from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, View
 from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
@@ -32,7 +32,7 @@ class MtpDrafter(DrafterModel[MtpConfig]):
     def __init__(
         self,
         config: MtpConfig,
-        ends: Ends,
+        ends: TargetEnds,
         embed: TargetEnd,
         pair_norms: Sequence[mx.array],
         injection: Injection,
@@ -135,7 +135,7 @@ def build(tensors: Tensors, config: MtpConfig, embed: TargetEnd, head: TargetEnd
     fuse = tensors.matrix("fc", hidden, 2 * hidden)
     pair_norms = [tensors.take(f"pre_fc_norm_{name}.weight", hidden) for name in ("embedding", "hidden")]
     input_norm = tensors.take(LAYER + "input_layernorm.weight", hidden)
-    ends = Ends(tensors, c, embed, head)
+    ends = TargetEnds(tensors, c, embed, head)
     layer, injected = take_layer(tensors, c, heads, input_norm)
     experts = RoutedExperts(tensors, c.experts, hidden) if c.experts else None
     injection = Injection(tensors, c.windows, FeatureFusion(fuse, input_norm), [injected], heads.rotation, c.norm_eps)

@@ -7,7 +7,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.context import DraftContext
-from mlx_engine.drafters.parts.ends import Ends
+from mlx_engine.drafters.parts.ends import TargetEnds
 from mlx_engine.drafters.parts.injection import Injection
 from mlx_engine.drafters.parts.layer import Multiply, View
 
@@ -19,7 +19,7 @@ class BlockPass:
     """Runs one block over a context, or in training many over several."""
 
     config: BlockConfig
-    ends: Ends
+    ends: TargetEnds
     layers: Sequence[BlockLayer]
     injection: Injection
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction, missing, unexpected
-from mlx_engine.drafters.parts.rope_config import Rope
+from mlx_engine.drafters.parts.rope_config import RopeConfig
 
 MOST_LAYERS = 512
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFormat:
     """The quantization of published weights, in MLX's affine scheme."""
 
     bits: int
@@ -39,7 +39,7 @@ class DrafterConfig:
     vocab_size: int | None  # of the target; None if unknown
     draft_vocab_size: int | None = None  # if the drafter proposes only some of the target's tokens
     norm_eps: float
-    rope: Rope
+    rope: RopeConfig
     block_size: int  # most rows of a verify: the anchor and all proposals
     taps: tuple[int, ...] = ()  # 0-based target layers whose outputs are the context features; see `tapped`
     target_layers: int | None = None  # number of target layers
@@ -47,7 +47,7 @@ class DrafterConfig:
     windows: tuple[int | None, ...]  # per layer: query position - key position < window; None: full attention
     output_multiplier: float = 1.0
     softcap: float | None = None
-    stored: Stored | None = None
+    stored: StoredFormat | None = None
 
     def tapped(self, layers: int) -> tuple[int, ...]:
         """Return the taps in a target with this number of layers."""
@@ -103,7 +103,7 @@ def sizes(fields: ConfigFields) -> dict[str, Any]:
     }
 
 
-def _stored(fields: ConfigFields) -> Stored | None:
+def _stored(fields: ConfigFields) -> StoredFormat | None:
     block, other = fields.block("quantization"), fields.block("quantization_config")
     if not block:
         if other and ("quant_method" in other or "bits" not in other):
@@ -121,7 +121,7 @@ def _stored(fields: ConfigFields) -> Stored | None:
         return bits, group
 
     bits, group = width(block)
-    return Stored(bits, group, {name: width(value) for name, value in block.items() if isinstance(value, dict)})
+    return StoredFormat(bits, group, {name: width(value) for name, value in block.items() if isinstance(value, dict)})
 
 
 def checked(config: C, fields: ConfigFields) -> C:

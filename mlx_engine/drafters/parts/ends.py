@@ -13,7 +13,7 @@ TargetEnd = Callable[[mx.array], mx.array]
 """The target's embedding or head: token ids [N, w] -> embeddings [N, w, H], or hidden states [N, w, H] -> logits [N, w, V]."""
 
 
-class Ends:
+class TargetEnds:
     """Embedding, final norm, and head, the target's own if absent.
 
     Args:

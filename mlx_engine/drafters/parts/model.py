@@ -9,7 +9,7 @@ from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
-from mlx_engine.drafters.parts.ends import Ends
+from mlx_engine.drafters.parts.ends import TargetEnds
 from mlx_engine.drafters.parts.layer import Layer
 from mlx_engine.drafters.parts.matrix import arrays_of
 from mlx_engine.kernels.operations import PLAIN, Operations
@@ -26,7 +26,7 @@ class DrafterModel(Generic[C]):
         ends: its embedding, norm, and head.
     """
 
-    def __init__(self, config: C, ends: Ends) -> None:
+    def __init__(self, config: C, ends: TargetEnds) -> None:
         self.config, self.ends = config, ends
         self.operations: Operations = PLAIN
 

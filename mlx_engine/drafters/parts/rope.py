@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
-from mlx_engine.drafters.parts.rope_config import Rope
+from mlx_engine.drafters.parts.rope_config import RopeConfig
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Rotation:
     scale: float = 1.0
 
     @classmethod
-    def of(cls, rope: Rope, dim: int) -> "Rotation":
+    def of(cls, rope: RopeConfig, dim: int) -> "Rotation":
         return cls(*frequencies(rope, dim))
 
     def __call__(self, heads: mx.array, start: int | mx.array) -> mx.array:
@@ -35,7 +35,7 @@ class Rotation:
         return mx.fast.rope(heads, dim, traditional=False, base=None, scale=1.0, offset=start, freqs=self.frequencies)
 
 
-def frequencies(rope: Rope, dim: int) -> tuple[mx.array, float]:
+def frequencies(rope: RopeConfig, dim: int) -> tuple[mx.array, float]:
     """Return RoPE's frequencies and the scale of rotated queries and keys.
 
     Returns:
@@ -61,7 +61,7 @@ def _stretched(plain: mx.array, share: mx.array, factor: float) -> mx.array:
     return 1 / (share / (factor * plain) + (1 - share) / plain)
 
 
-def _yarn_share(rope: Rope, dim: int) -> mx.array:
+def _yarn_share(rope: RopeConfig, dim: int) -> mx.array:
     def pair_turning(rotations: float) -> float:
         """Return the index of the pair with this many rotations over the original context."""
         return dim * math.log(rope.original / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
@@ -73,7 +73,7 @@ def _yarn_share(rope: Rope, dim: int) -> mx.array:
     return mx.clip((mx.arange(dim // 2, dtype=mx.float32) - low) / max(high - low, 0.001), 0, 1)
 
 
-def _attention_factor(rope: Rope) -> float:
+def _attention_factor(rope: RopeConfig) -> float:
     if rope.attention_factor is not None:
         return rope.attention_factor
 

@@ -6,7 +6,7 @@ from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction,
 
 
 @dataclass(frozen=True)
-class Rope:
+class RopeConfig:
     """Rotary embedding of a kind: default, partial, proportional, linear, llama3, yarn"""
 
     theta: float
@@ -22,7 +22,7 @@ class Rope:
     share: float = 1.0  # partial, proportional: share of the pairs that rotate
 
 
-def read_rope(fields: ConfigFields, partial: str = "", copied: bool = False) -> Rope:
+def read_rope(fields: ConfigFields, partial: str = "", copied: bool = False) -> RopeConfig:
     """Return the rotary embedding of a drafter's config.
 
     Args:
@@ -41,20 +41,20 @@ def read_rope(fields: ConfigFields, partial: str = "", copied: bool = False) -> 
     theta = number("rope_theta", inner if theta is None else theta, above=1.0)
     kind = both.get("rope_type") or both.get("type") or "default"
     if kind == partial:
-        return Rope(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
+        return RopeConfig(theta, kind, share=number("partial_rotary_factor", both.get("partial_rotary_factor"), 1.0, above=0.0))
     if kind not in ("default", "linear", "llama3", "yarn"):
         raise unexpected("rope_type", kind, "default, linear, llama3, yarn")
     if both.get("partial_rotary_factor") not in (None, 1) and not copied:
         raise unexpected("partial_rotary_factor", both["partial_rotary_factor"], "1")
     if kind == "default":
-        return Rope(theta)
+        return RopeConfig(theta)
 
     def value(name: str, default: float | None = None, above: float = 1e-6) -> float:
         return number(name, both.get(name), default, above)
 
     factor = value("factor")
     if kind == "linear":
-        return Rope(theta, kind, factor)
+        return RopeConfig(theta, kind, factor)
     original = value("original_max_position_embeddings", fields.number("max_position_embeddings", 4096, above=0.0))
     names = ("high_freq_factor", "low_freq_factor") if kind == "llama3" else ("beta_fast", "beta_slow")
     defaults = (None, None) if kind == "llama3" else (32.0, 1.0)
@@ -66,4 +66,4 @@ def read_rope(fields: ConfigFields, partial: str = "", copied: bool = False) -> 
         raise unexpected("truncate", truncate, "boolean")
     attention = None if both.get("attention_factor") is None else value("attention_factor")
     scales = (value(name, 0.0, -1e15) for name in ("mscale", "mscale_all_dim"))
-    return Rope(theta, kind, factor, original, fast, slow, truncate is not False, attention, *scales)
+    return RopeConfig(theta, kind, factor, original, fast, slow, truncate is not False, attention, *scales)

@@ -7,7 +7,7 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_write
-from mlx_engine.drafters.parts.drafter_config import Stored
+from mlx_engine.drafters.parts.drafter_config import StoredFormat
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.kernels.support import dtype_name
 
@@ -46,7 +46,7 @@ class Tensors:
         bits: bits per weight of floating-point matrices; 16 leaves them unquantized.
     """
 
-    def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
+    def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: StoredFormat | None = None, bits: int = 16) -> None:
         self._weights = {plain_name(name): array for name, array in weights.items() if plain_name(name) not in _UNUSED}
         self.dtype, self._stored, self._bits = dtype, stored, bits
         self._checks: list[tuple[str, mx.array]] = []

@@ -2,7 +2,7 @@
 
 import mlx.core as mx
 
-from mlx_engine.drafters.parts.drafter_config import Stored
+from mlx_engine.drafters.parts.drafter_config import StoredFormat
 from mlx_engine.drafters.parts.matrix import Adapted, Matrix
 from mlx_engine.drafters.parts.tensors import LOW_RANK, Tensors
 
@@ -13,7 +13,7 @@ Trained = dict[str, mx.array]
 class RecordedTensors(Tensors):
     """Tensors that keep what is taken, to use it again for training."""
 
-    def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None, bits: int) -> None:
+    def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: StoredFormat | None, bits: int) -> None:
         super().__init__(weights, dtype, stored, bits)
         self.taken: dict[str, mx.array | Matrix] = {}
 

@@ -21,9 +21,9 @@ from mlx_engine.models.downloads.mtp_listing import head_listing
 from mlx_engine.models.downloads.transfer import FileTransfer, RetryPolicy
 from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
 from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors
-from mlx_engine.models.files.hub_cache import Cache, space_problem
+from mlx_engine.models.files.hub_cache import HubCache, space_problem
 from mlx_engine.models.files.loadable import TOKENIZER_FILES
-from mlx_engine.models.files.repo import Listing, head_of, is_head
+from mlx_engine.models.files.repo import RepoListing, head_of, is_head
 from mlx_engine.models.library.pair import Pair
 
 _WINDOW = 5.0  # seconds over which the speed is averaged
@@ -38,7 +38,7 @@ class Inspection:
     """Facts about a pair before its download, by target and drafter."""
 
     pair: Pair
-    listings: tuple[Listing, ...]
+    listings: tuple[RepoListing, ...]
     configs: tuple[dict, ...]
     problem: EngineText | None  # why target and drafter don't fit together
     chat_problem: EngineText | None  # why the target can't chat
@@ -55,12 +55,12 @@ class Inspection:
         target, *drafter = map(_weight_bytes, self.listings)
         return target - self.head, self.head + sum(drafter)
 
-    def space_problem(self, cache: Cache) -> EngineText | None:
+    def space_problem(self, cache: HubCache) -> EngineText | None:
         """Return why the rest of the pair doesn't fit on the disk, or None."""
         return space_problem(self.size - self.on_disk, cache.root, cache.free_bytes())
 
 
-def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
+def inspect_pair(hub: Hub, cache: HubCache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
     """Ask the hub about the repos of a pair.
 
     Args:
@@ -86,11 +86,11 @@ def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] |
     return Inspection(pair, listings, configs, problem, chat_problem, on_disk, head)
 
 
-def _weight_bytes(listing: Listing) -> int:
+def _weight_bytes(listing: RepoListing) -> int:
     return sum(file.size for file in listing.files if file.path.endswith(".safetensors"))
 
 
-def _problem(pair: Pair, target: Listing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
+def _problem(pair: Pair, target: RepoListing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
     if problem := target_problem(configs[0]):
         return problem
     if tokenizer.get("auto_map") and not target.find("tokenizer.json"):
@@ -138,7 +138,7 @@ class Download:
 
     pair: Pair
     hub: Hub
-    cache: Cache
+    cache: HubCache
     pins: dict[str, str] = field(default_factory=dict)
     connections: int = 6
     throttle: Throttle = field(default_factory=Throttle)
@@ -213,7 +213,7 @@ class Download:
             self.downloaded += transfer.downloaded
             beat(always=True)
 
-    def _note_revisions(self, listings: tuple[Listing, ...]) -> None:
+    def _note_revisions(self, listings: tuple[RepoListing, ...]) -> None:
         for listing in listings:
             with suppress(UserError):  # the download is complete even if the hub fails now
                 if self.hub.listing(listing.repo).commit != listing.commit:
@@ -229,7 +229,7 @@ class Download:
                 self._note(EngineText.of("repo_revised", template, repo=repo))
             self.pins.pop(repo, None)
 
-    def _publish(self, listing: Listing) -> Path:
+    def _publish(self, listing: RepoListing) -> Path:
         for file in listing.files:
             blob = self.cache.blob(listing, file)
             if file.path.endswith(".safetensors") and blob.exists():

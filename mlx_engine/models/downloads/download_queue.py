@@ -28,7 +28,7 @@ from mlx_engine.models.downloads.download import Download, DownloadProgress
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import is_commit
 from mlx_engine.models.library.pair import Pair
 
@@ -176,11 +176,11 @@ class DownloadQueue:
         self,
         report: Callable[[QueueEvent], None],
         hub: Hub | None = None,
-        cache: Cache | None = None,
+        cache: HubCache | None = None,
         retry: RetryPolicy | None = None,
         connections: int = 6,
     ) -> None:
-        self._report, self._hub, self._cache, self._file = report, hub or Hub(), cache or Cache(), QueueFile()
+        self._report, self._hub, self._cache, self._file = report, hub or Hub(), cache or HubCache(), QueueFile()
         self._retry, self._connections, self._throttle = retry or RetryPolicy(), connections, Throttle()
         self._file.path.parent.mkdir(parents=True, exist_ok=True)
         running = locks.acquire(self._file.running_lock)

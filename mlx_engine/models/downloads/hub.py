@@ -26,8 +26,8 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.models.files.checkpoint import LARGEST_CONFIG
 from mlx_engine.models.files.repo import (
-    Listing,
     RemoteFile,
+    RepoListing,
     check_count,
     check_distinct,
     check_file,
@@ -191,14 +191,14 @@ class Hub:
         self.token = token or get_token()
         self._try_keychain, self._lock = self.token is None, threading.Lock()
 
-    def listing(self, repo: str, revision: str = "main") -> Listing:
+    def listing(self, repo: str, revision: str = "main") -> RepoListing:
         """Return the downloadable files of a repo at the current commit of `revision`."""
         check_repo(repo)
         check_revision(revision)
         address = f"{self.endpoint}/api/models/{whole_model(repo)}/revision/{quote(revision, safe='')}?blobs=true"
         return self._ask(repo, lambda: _listing(repo, self._get_json(address)))
 
-    def read_json(self, listing: Listing, path: str, most: int = LARGEST_CONFIG) -> dict:
+    def read_json(self, listing: RepoListing, path: str, most: int = LARGEST_CONFIG) -> dict:
         """Return the content of a JSON file of at most `most` bytes in a listing."""
         file = listing.find(path)
         values: dict[str, Any] = {"repo": listing.repo, "file": path}
@@ -217,7 +217,7 @@ class Hub:
             raise UserError("file_not_object", "{file} in {repo} isn't a JSON object. Choose another repo.", **values)
         return value
 
-    def read_range(self, listing: Listing, file: RemoteFile, first: int, end: int) -> bytes:
+    def read_range(self, listing: RepoListing, file: RemoteFile, first: int, end: int) -> bytes:
         """Return the bytes from `first` to `end` of a file in a listing."""
         try:
             body = self._read(listing, file, {"Range": f"bytes={first}-{end - 1}"}, end - first)
@@ -227,7 +227,7 @@ class Hub:
             raise explain(httpx2.RemoteProtocolError("the response is too short"), listing.repo, self.endpoint, bool(self.token))
         return body
 
-    def _read(self, listing: Listing, file: RemoteFile, headers: dict[str, str], most: int) -> bytes:
+    def _read(self, listing: RepoListing, file: RemoteFile, headers: dict[str, str], most: int) -> bytes:
         url, own = self.locate(listing, file)
         try:
             return self._get(url, own | headers, most)
@@ -240,7 +240,7 @@ class Hub:
         except (httpx2.HTTPError, zlib.error) as error:
             raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
 
-    def locate(self, listing: Listing, file: RemoteFile) -> tuple[str, dict[str, str]]:
+    def locate(self, listing: RepoListing, file: RemoteFile) -> tuple[str, dict[str, str]]:
         """Return the current URL of a file, and the headers to send. Signed URLs expire.
 
         Raises:
@@ -336,7 +336,7 @@ def _mirror_file() -> Path:
     return data_folder() / "hub.json"
 
 
-def _listing(repo: str, info: dict[str, Any]) -> Listing:
+def _listing(repo: str, info: dict[str, Any]) -> RepoListing:
     """Return the validated listing of a repo."""
     if not is_commit(info.get("sha")):
         raise UserError("no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo)
@@ -355,7 +355,7 @@ def _listing(repo: str, info: dict[str, Any]) -> Listing:
     license = next((tag.removeprefix("license:") for tag in info.get("tags") or () if tag.startswith("license:")), None)
     name = info.get("id")
     new_name = name if isinstance(name, str) and name.lower() != whole_model(repo).lower() else ""
-    return Listing(repo, info["sha"], tuple(files), new_name, license)
+    return RepoListing(repo, info["sha"], tuple(files), new_name, license)
 
 
 def _headers(token: str | None) -> dict[str, str]:

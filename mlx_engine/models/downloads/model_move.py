@@ -19,8 +19,8 @@ from mlx_engine.contract.files import open_regular, why_failed
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.hub_cache import (
-    Cache,
     DeletedModels,
+    HubCache,
     choose_folder,
     folder_variable,
     model_folder,
@@ -186,7 +186,7 @@ class ModelMove:
             self._note(EngineText.of("file_changed_during_move", template, path=str(place)))
 
     def _clear_folders(self, root: Path) -> None:
-        DeletedModels(Cache(root)).purge()
+        DeletedModels(HubCache(root)).purge()
         for repo in [one for one in root.glob("models--*") if not one.is_symlink()]:
             shutil.rmtree(root / ".locks" / repo.name, ignore_errors=True)
             locks.clear_exclusive(root / ".locks" / repo.name)

@@ -12,12 +12,12 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.checkpoint import LARGEST_INDEX
 from mlx_engine.models.files.mtp_head import LARGEST_HEADER, LENGTH, PREFIX, head_tensors, parse_header
-from mlx_engine.models.files.repo import Excerpt, Listing, RemoteFile
+from mlx_engine.models.files.repo import Excerpt, RemoteFile, RepoListing
 
 _INDEX = "model.safetensors.index.json"
 
 
-def head_listing(hub: Hub, listing: Listing) -> Listing:
+def head_listing(hub: Hub, listing: RepoListing) -> RepoListing:
     """Return the listing of a model's MTP head: config and parts of files.
 
     Raises:
@@ -30,7 +30,7 @@ def head_listing(hub: Hub, listing: Listing) -> Listing:
     return replace(listing, files=(config, *parts))
 
 
-def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
+def _candidates(hub: Hub, listing: RepoListing) -> list[RemoteFile]:
     """Return the files with tensors of the head, or all without an index."""
     weights = [file for file in listing.files if file.path.endswith(".safetensors")]
     if listing.find(_INDEX) is None:
@@ -42,7 +42,7 @@ def _candidates(hub: Hub, listing: Listing) -> list[RemoteFile]:
     return [file for file in weights if file.path in named]
 
 
-def _part(hub: Hub, listing: Listing, file: RemoteFile) -> RemoteFile | None:
+def _part(hub: Hub, listing: RepoListing, file: RemoteFile) -> RemoteFile | None:
     """Return the head's part of a weight file, or None."""
     (length,) = LENGTH.unpack(hub.read_range(listing, file, 0, LENGTH.size))
     start = LENGTH.size + length
@@ -72,6 +72,6 @@ def _part(hub: Hub, listing: Listing, file: RemoteFile) -> RemoteFile | None:
     return RemoteFile(file.path, len(excerpt.start) + at, digest, excerpt)
 
 
-def _damaged(listing: Listing, path: str) -> UserError:
+def _damaged(listing: RepoListing, path: str) -> UserError:
     template = "The published copy of {file} in {repo} is damaged. Choose another repo."
     return UserError("published_file_damaged", template, file=path, repo=listing.repo)

@@ -19,10 +19,10 @@ from mlx_engine.contract.files import cannot_write
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.hub import TRANSIENT, Hub, Unreachable, busy, explain, no_ranges, unsafe_redirect
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.mtp_head import is_intact
-from mlx_engine.models.files.partial import Partial, received_so_far
-from mlx_engine.models.files.repo import Listing, RemoteFile
+from mlx_engine.models.files.partial import PartialFile, received_so_far
+from mlx_engine.models.files.repo import RemoteFile, RepoListing
 
 _EXPIRED = (401, 403, 404, 410)  # status codes of content hosts for an expired link
 _READ = 1 << 20
@@ -52,11 +52,11 @@ class _Damaged(Exception):
 class _FileDownload:
     """The download of one file. The transfer's lock protects all fields but the hash."""
 
-    listing: Listing
+    listing: RepoListing
     remote: RemoteFile
     before: int  # bytes from an earlier attempt or another program
     elsewhere: bool = False  # another program is downloading the file
-    partial: Partial | None = None
+    partial: PartialFile | None = None
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
     opening: bool = False
@@ -96,8 +96,8 @@ class FileTransfer:
     def __init__(
         self,
         hub: Hub,
-        cache: Cache,
-        listings: list[Listing],
+        cache: HubCache,
+        listings: list[RepoListing],
         connections: int = 6,
         throttle: Throttle | None = None,
         retry: RetryPolicy | None = None,
@@ -209,7 +209,7 @@ class FileTransfer:
                 self._changed.wait(0.05)
             return None
 
-    def _free_segment(self, file: _FileDownload, partial: Partial) -> tuple[int, int] | None:
+    def _free_segment(self, file: _FileDownload, partial: PartialFile) -> tuple[int, int] | None:
         generation = partial.generation
         taken = {segment for age, segment in file.active if age == generation}
         if taken and not file.ranged:  # one connection only, until the host is known to support Range
@@ -225,7 +225,7 @@ class FileTransfer:
             return
         try:
             whole = self._cache.has(file.listing, file.remote)
-            partial = None if whole else Partial(self._cache.partial(file.listing, file.remote), file.remote.size)
+            partial = None if whole else PartialFile(self._cache.partial(file.listing, file.remote), file.remote.size)
         except BaseException:
             lock.release()
             raise
@@ -253,7 +253,7 @@ class FileTransfer:
         self.by_others += max(here - file.before, 0)
         file.before = here
 
-    def _download(self, file: _FileDownload, partial: Partial, key: tuple[int, int]) -> None:
+    def _download(self, file: _FileDownload, partial: PartialFile, key: tuple[int, int]) -> None:
         with self._changed:
             generation, segment = key
             if generation != partial.generation:
@@ -295,7 +295,7 @@ class FileTransfer:
         if not whole and not self._stop.is_set() and generation == partial.generation:
             raise httpx2.RemoteProtocolError("the response is shorter than requested")
 
-    def _receive(self, file: _FileDownload, partial: Partial, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
+    def _receive(self, file: _FileDownload, partial: PartialFile, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
         """Write a response's body to its segment, and return whether it is complete."""
         buffer = memoryview(bytearray(min(max(file.remote.size >> 10, _SMALLEST_BUFFER), _LARGEST_BUFFER, left)))
         held, wrote = 0, time.monotonic()
@@ -351,7 +351,7 @@ class FileTransfer:
             template = "The download server refused {file} in {repo} (status {status}). Downloaded data is kept. Try again later."
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
-    def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
+    def _restart_without_ranges(self, file: _FileDownload, partial: PartialFile) -> int:
         """Restart a file as one request, since its host ignores Range."""
         lost = partial.received
         generation = partial.restart(whole=True)
@@ -373,7 +373,7 @@ class FileTransfer:
         except BaseException as error:
             self._end(error)
 
-    def _hash(self, file: _FileDownload, partial: Partial, buffer: memoryview) -> bool:
+    def _hash(self, file: _FileDownload, partial: PartialFile, buffer: memoryview) -> bool:
         """Hash the next contiguous bytes, and return whether there were any."""
         generation = partial.generation
         if file.hash_of != generation:

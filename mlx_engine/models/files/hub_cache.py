@@ -25,7 +25,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_delete, cannot_write, data_folder, read_bounded, read_json, write_json
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.partial import SUFFIX, received_so_far
-from mlx_engine.models.files.repo import Listing, RemoteFile, check_repo, is_commit
+from mlx_engine.models.files.repo import RemoteFile, RepoListing, check_repo, is_commit
 
 _SPARE = 200_000_000  # bytes that downloads and moves leave free on the disk
 _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
@@ -87,7 +87,7 @@ def _saved(name: str) -> Path | None:
     return Path(value) if isinstance(value, str) and value.isprintable() and os.path.isabs(value) else None
 
 
-class Cache:
+class HubCache:
     """A folder of downloaded models; by default the current model folder."""
 
     def __init__(self, root: Path | None = None) -> None:
@@ -98,10 +98,10 @@ class Cache:
     def folder(self, repo: str) -> Path:
         return self.root / f"models--{check_repo(repo).replace('/', '--')}"
 
-    def blob(self, listing: Listing, file: RemoteFile) -> Path:
+    def blob(self, listing: RepoListing, file: RemoteFile) -> Path:
         return self.folder(listing.repo) / "blobs" / file.digest
 
-    def partial(self, listing: Listing, file: RemoteFile) -> Path:
+    def partial(self, listing: RepoListing, file: RemoteFile) -> Path:
         return self.folder(listing.repo) / "blobs" / (file.digest + SUFFIX)
 
     def snapshot(self, repo: str, commit: str) -> Path:
@@ -126,7 +126,7 @@ class Cache:
 
     # --- Exclusion of other programs ----------------------------------------------------------------------------------------------
     @contextmanager
-    def downloading(self, listings: Sequence[Listing]) -> Iterator[None]:
+    def downloading(self, listings: Sequence[RepoListing]) -> Iterator[None]:
         """Create the folders of repos, and keep other programs from changing them."""
         self._check_not_moved()  # before writing anything there
         with ExitStack() as held:
@@ -164,7 +164,7 @@ class Cache:
             if lock is not None:
                 lock.release()
 
-    def lock(self, listing: Listing, file: RemoteFile, timeout: float = 0.0) -> filelock.BaseFileLock | None:
+    def lock(self, listing: RepoListing, file: RemoteFile, timeout: float = 0.0) -> filelock.BaseFileLock | None:
         """Take the lock of a blob, and return None if another program holds it."""
         return locks.acquire(self.lock_folder(listing.repo) / f"{file.digest}.lock", timeout)
 
@@ -198,7 +198,7 @@ class Cache:
         return nullcontext()  # `prepare` refuses links that lead out of the cache
 
     # --- Downloads ----------------------------------------------------------------------------------------------------------------
-    def prepare(self, listing: Listing) -> None:
+    def prepare(self, listing: RepoListing) -> None:
         folder, lock_folder = self.folder(listing.repo), self.lock_folder(listing.repo)
         if self.root == chosen_folder() and not self.root.is_dir():  # creating it would use the disk below the mount point
             template = "Can't find the model folder “{folder}”. Connect its disk, or choose another folder."
@@ -215,7 +215,7 @@ class Cache:
         except OSError as error:
             raise cannot_write(self.root, error) from None
 
-    def has(self, listing: Listing, file: RemoteFile) -> bool:
+    def has(self, listing: RepoListing, file: RemoteFile) -> bool:
         """Return whether a file is complete and verified."""
         for place in (self.blob(listing, file), self.snapshot(listing.repo, listing.commit) / file.path):
             with suppress(OSError):
@@ -224,12 +224,12 @@ class Cache:
                     return True
         return False
 
-    def received(self, listing: Listing) -> int:
+    def received(self, listing: RepoListing) -> int:
         """Return the downloaded bytes of a listing, including unfinished files."""
         finished = {file: file.size for file in listing.distinct if self.has(listing, file)}
         return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.distinct)
 
-    def publish(self, listing: Listing) -> Path:
+    def publish(self, listing: RepoListing) -> Path:
         """Create the snapshot of a listing with complete blobs, and return its folder."""
         snapshot = self.snapshot(listing.repo, listing.commit)
         snapshot.mkdir(parents=True, exist_ok=True)
@@ -296,8 +296,8 @@ class Cache:
 class DeletedModels:
     """Deleted repos of a cache, which can be restored until they are purged."""
 
-    def __init__(self, cache: Cache | None = None) -> None:
-        self._cache = cache or Cache()
+    def __init__(self, cache: HubCache | None = None) -> None:
+        self._cache = cache or HubCache()
         self._root = self._cache.root / ".locks" / ".slipstream.deleted"  # on the same disk, where no program looks for models
 
     def delete(self, repos: Sequence[str]) -> int:

@@ -41,7 +41,7 @@ def segment_bounds(size: int, segment: int) -> list[int]:
     return [*range(0, coarse, segment), *range(coarse, size, max(segment // 8, _MIB)), size]
 
 
-class Partial:
+class PartialFile:
     """An open unfinished file. Threads may write to separate segments concurrently.
 
     Args:

@@ -58,7 +58,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
-class Listing:
+class RepoListing:
     """The files of a repo at one commit that Slipstream downloads."""
 
     repo: str

@@ -10,7 +10,7 @@ from mlx_engine.contract.files import cannot_read, data_folder, read_json, write
 from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import fits
 from mlx_engine.models.files.checkpoint import read_config, weight_files
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.mtp_head import head_bytes
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.library.pair import demo_pair
@@ -33,10 +33,10 @@ class LocalModel:
     head: int = 0  # of the bytes, those of a target's own MTP head
 
 
-def local_models(cache: Cache | None = None) -> list[LocalModel]:
+def local_models(cache: HubCache | None = None) -> list[LocalModel]:
     """Return all checkpoints on this disk, targets first, then by name."""
     found: dict[Path, LocalModel] = {}
-    for folder, repo, place in _candidates(cache or Cache()):
+    for folder, repo, place in _candidates(cache or HubCache()):
         if (model := _inspect(folder, repo, place)) is not None:
             found.setdefault(folder.resolve(), model)
     return sorted(found.values(), key=lambda model: (model.is_drafter, model.repo.lower(), str(model.folder)))
@@ -76,7 +76,7 @@ def _file() -> Path:
     return data_folder() / "model-folders.json"
 
 
-def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
+def _candidates(cache: HubCache) -> Iterator[tuple[Path, str, str]]:
     """Yield folders that may hold a checkpoint, with repo name and where it was found."""
     for repo_folder in _subfolders(cache.root):
         repo = _repo(repo_folder)

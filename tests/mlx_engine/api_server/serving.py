@@ -14,7 +14,7 @@ import httpx2
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
-from mlx_engine.api_server.served_models import Models
+from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import GenerationRequest, LoadPair
@@ -113,7 +113,7 @@ def serving(
     listener = Listener("127.0.0.1", 0)
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     guard = Guard("127.0.0.1", key, frozenset(origins))
-    api = Api(Models(engine, pair, may_load), guard, log_content)
+    api = Api(ServedModels(engine, pair, may_load), guard, log_content)
     thread = threading.Thread(target=lambda: loop.run_until_complete(listener.serve(api, stop, ready.set)), daemon=True)
     thread.start()
     assert ready.wait(60)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.api_server import exchanges, served_models
-from mlx_engine.api_server.served_models import Models
+from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, LoadProgress, PairInfo, PrefillProgress
@@ -248,7 +248,7 @@ def test_a_run_is_canceled_if_its_pair_is_replaced_during_its_submission() -> No
                 models.pair = None
             return Run(request, deliver)
 
-    models = Models(Client(), PAIR)  # type: ignore[arg-type]
+    models = ServedModels(Client(), PAIR)  # type: ignore[arg-type]
     hello, ignore = GenerationRequest(), lambda event: None
     loads = True
     assert models.submit(hello, ignore).cancelled.is_set(), "loading would wait for it forever"
@@ -271,7 +271,7 @@ def test_a_pair_is_loaded_in_place_of_the_client_and_its_load_cannot_be_canceled
         deliver(None)
 
     async def use() -> str:
-        async with Models(None, PAIR, may_load=True, load=load).using("large-70b") as pair:  # type: ignore[arg-type]
+        async with ServedModels(None, PAIR, may_load=True, load=load).using("large-70b") as pair:  # type: ignore[arg-type]
             return pair.name
 
     assert asyncio.run(use()) == "Large 70B" and loads == [LoadPair(Path("large"), None)]

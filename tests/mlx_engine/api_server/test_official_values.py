@@ -15,7 +15,7 @@ from typing_extensions import is_typeddict
 
 from mlx_engine.api_server import body
 from mlx_engine.api_server.app import DIALECTS
-from mlx_engine.api_server.body import Fields
+from mlx_engine.api_server.body import RequestFields
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.requests import GenerationRequest, Message
 from tests.examples import sampled
@@ -164,7 +164,7 @@ def typed_dicts(hint: Any) -> Iterator[Any]:
         yield from typed_dicts(inner)
 
 
-def is_effective(fields: type[Fields], path: str) -> bool:
+def is_effective(fields: type[RequestFields], path: str) -> bool:
     """Return whether a field is neither refused nor logged by name, by itself or with one that contains it."""
     names = path.split(".")
     paths = [".".join(names[: count + 1]) for count in range(len(names))]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.api_server import body, exchanges
-from mlx_engine.api_server.body import Fields
+from mlx_engine.api_server.body import RequestFields
 from mlx_engine.api_server.chat_completions import ChatExchange, ChatFields
 from mlx_engine.api_server.completions import CompletionExchange, CompletionFields
 from mlx_engine.api_server.problems import ApiError
@@ -140,7 +140,7 @@ class TestFields:
         ],
     )
     def test_what_would_change_the_reply_and_is_not_supported_is_refused_by_name(
-        self, exchange: Any, fields: type[Fields], valid: dict[str, Any]
+        self, exchange: Any, fields: type[RequestFields], valid: dict[str, Any]
     ) -> None:
         for name, harmless in fields.refused.items():
             outer, _, inner = name.rpartition(".")

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from mlx_engine.api_server.body import Fields
+from mlx_engine.api_server.body import RequestFields
 from mlx_engine.api_server.chat_completions import ChatFields
 from mlx_engine.api_server.completions import CompletionFields
 from mlx_engine.api_server.messages import MessagesFields
 from mlx_engine.api_server.responses import ResponseFields
 
 PAGE = Path(__file__).parents[3] / "docs/server.md"
-ENDPOINTS: dict[str, type[Fields]] = {
+ENDPOINTS: dict[str, type[RequestFields]] = {
     "chat": ChatFields,
     "completions": CompletionFields,
     "responses": ResponseFields,
@@ -17,7 +17,7 @@ ENDPOINTS: dict[str, type[Fields]] = {
 }
 
 
-def mark(name: str, fields: type[Fields]) -> str:
+def mark(name: str, fields: type[RequestFields]) -> str:
     if name in fields.model_fields:
         return "yes"
     other = fields.own_name(name)

@@ -11,7 +11,7 @@ from mlx_lm.models.cache import RotatingKVCache
 from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import PairInfo, TuningProgress
+from mlx_engine.contract.events import PairInfo, WorkProgress
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
 from mlx_engine.decoding.costs import ASSUMED, CostTable
@@ -43,7 +43,7 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     engine = loaded(*PAIR)
     events = list(engine.run(Calibrate()))
     assert isinstance(events[-1], Calibrated) and events[-1].saved
-    progress = [event.fraction for event in events[:-1] if isinstance(event, TuningProgress)]
+    progress = [event.fraction for event in events[:-1] if isinstance(event, WorkProgress)]
     assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
     found = events[-1]
     assert found.widths[-1] == 8
@@ -132,7 +132,7 @@ def test_cancelling_while_rounds_are_queued_saves_nothing(cache_folder, monkeypa
 
     monkeypatch.setattr(PassTimer, "queued", queued)
     events = list(loaded(*PAIR).run(Calibrate(), cancel))
-    assert len(calls) == 1 and all(isinstance(event, TuningProgress) for event in events)
+    assert len(calls) == 1 and all(isinstance(event, WorkProgress) for event in events)
     assert not cache_folder.exists()
 
 
@@ -153,7 +153,7 @@ def test_cancelling_saves_nothing(cache_folder):
     for event in engine.run(Calibrate(), cancel):
         events.append(event)
         cancel.set()
-    assert all(isinstance(event, TuningProgress) for event in events)
+    assert all(isinstance(event, WorkProgress) for event in events)
     assert not cache_folder.exists()
     assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
 

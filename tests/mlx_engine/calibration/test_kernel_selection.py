@@ -15,7 +15,7 @@ import pytest
 from mlx_engine.calibration import kernel_selection, kernel_trials, saved_calibration, self_check
 from mlx_engine.cli import main
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import CompareResult, TextDifference, TuningProgress
+from mlx_engine.contract.events import CompareResult, TextDifference, WorkProgress
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import SelectKernels
 from mlx_engine.engine import engine
@@ -97,7 +97,7 @@ class SimulatedMac(kernel_trials.PairTrials):
 
     def select(self, turns: dict | None = None) -> KernelsSelected:
         *progress, found = kernel_trials.try_kernels(self, {} if turns is None else turns, lambda: self.now)
-        fractions = [event.fraction for event in progress if isinstance(event, TuningProgress)]
+        fractions = [event.fraction for event in progress if isinstance(event, WorkProgress)]
         assert fractions == sorted(fractions) and len(fractions) == len(progress) and fractions[-1] <= 1
         assert isinstance(found, KernelsSelected) and [trial.kernel for trial in found.trials] == list(KERNELS)
         return found

@@ -14,7 +14,7 @@ from mlx_lm.models.switch_layers import SwitchLinear
 from mlx_engine.calibration import roofline
 from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import TuningProgress
+from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import MachineFacts, Phase, Roofline
 from mlx_engine.contract.requests import MeasureMachine
 from mlx_engine.engine.engine import Engine
@@ -42,8 +42,8 @@ def test_a_measured_pair_gives_the_same_replies(kept_in, case):
     before = reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens
     events = list(engine.run(MeasureMachine()))
     found = events[-1]
-    assert isinstance(found, Roofline) and all(isinstance(event, TuningProgress) for event in events[:-1])
-    progress = [event.fraction for event in events[:-1] if isinstance(event, TuningProgress)]
+    assert isinstance(found, Roofline) and all(isinstance(event, WorkProgress) for event in events[:-1])
+    progress = [event.fraction for event in events[:-1] if isinstance(event, WorkProgress)]
     assert progress == sorted(progress) and progress[-1] == 1
     assert [phase.name for phase in found.phases] == ["prefill", "plain", "verify", "draft"]
     assert all(phase.seconds > 0 and phase.bytes > 0 and phase.operations > 0 for phase in found.phases)
@@ -62,7 +62,7 @@ def test_a_cancelled_measurement_has_no_result_and_none_runs_without_a_pair(kept
     cancel = threading.Event()
     cancel.set()
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
-    assert all(isinstance(event, TuningProgress) for event in engine.run(MeasureMachine(), cancel))
+    assert all(isinstance(event, WorkProgress) for event in engine.run(MeasureMachine(), cancel))
 
 
 @pytest.mark.parametrize("change", [{"cores": 99}, {"mlx": "0.1"}, {"bandwidth": 0}, {"compute": float("nan")}, {"bandwidth": "x"}])

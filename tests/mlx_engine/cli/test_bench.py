@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.cli import bench_ratio, bench_results
-from mlx_engine.cli.bench import Meter, Plan, measure, order
-from mlx_engine.cli.bench_prompts import PROMPTS, SETS, Prompt
+from mlx_engine.cli.bench import BenchPlan, EnergyMeter, measure, order
+from mlx_engine.cli.bench_prompts import PROMPTS, SETS, BenchPrompt
 from mlx_engine.cli.bench_results import DFLASH, PLAIN, BenchMode, MeasuredReply
 from mlx_engine.cli.main import main
 from mlx_engine.contract.events import CompletedReply
@@ -22,7 +22,7 @@ from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 def test_plain_and_dflash_alternate_and_fixed_widths_follow_every_few_prompts() -> None:
     fixed = (BenchMode("dflash", 4), BenchMode("dflash", 8))
-    prompts = [Prompt("talk", f"Number {n}") for n in range(6)]
+    prompts = [BenchPrompt("talk", f"Number {n}") for n in range(6)]
     found = [(index, mode) for index, _, mode in order(prompts, 0, fixed)]
     assert Counter(found) == Counter((index, mode) for index in range(6) for mode in (PLAIN, DFLASH, *fixed))
     heads = [mode for _, mode in found if not mode.width]
@@ -34,8 +34,8 @@ def test_plain_and_dflash_alternate_and_fixed_widths_follow_every_few_prompts() 
 
 def test_it_rests_between_runs_and_measures_every_mode() -> None:
     engine, rests = ScriptedEngine(), []
-    plan = Plan(PROMPTS[:2], runs=3, max_tokens=9, widths=(4,), cool_down_s=7.0, rest=rests.append)
-    measured = measure(EngineHost(lambda: engine), plan, Meter(Path("/nowhere")))
+    plan = BenchPlan(PROMPTS[:2], runs=3, max_tokens=9, widths=(4,), cool_down_s=7.0, rest=rests.append)
+    measured = measure(EngineHost(lambda: engine), plan, EnergyMeter(Path("/nowhere")))
     assert measured is not None
     assert rests == [7.0, 7.0]
     assert Counter(each.mode for each in measured) == {PLAIN: 6, DFLASH: 6, BenchMode("dflash", 4): 6}
@@ -90,7 +90,7 @@ def test_an_energy_counter_can_wrap(tmp_path: Path) -> None:
     package.mkdir()
     (package / "max_energy_range_uj").write_text("9999999\n")
     (package / "energy_uj").write_text("9000000\n")
-    meter = Meter(tmp_path)
+    meter = EnergyMeter(tmp_path)
     (package / "energy_uj").write_text("500000\n")
     assert meter.known and meter.joules() == 1.5
     (package / "energy_uj").unlink()

@@ -16,7 +16,7 @@ import pytest
 
 from mlx_engine.api_server import running
 from mlx_engine.api_server.running import announced, running_server
-from mlx_engine.cli.agents import AGENTS, Server, shell
+from mlx_engine.cli.agents import AGENTS, AgentServer, shell
 from mlx_engine.cli.main import main
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from tests.mlx_engine.api_server.serving import serving
@@ -98,7 +98,7 @@ def test_commands_to_copy_do_the_same(name: str, folder: Path, url: str) -> None
     launched = {variable: reported(folder)[variable] for variable in variables}
     files = sorted(path.name for path in (folder / "folder").glob("*"))
     subprocess.run(["rm", "-r", str(folder / "folder")], check=True)
-    script = shell(name, Server(url, KEY, "tiny", CONTEXT))
+    script = shell(name, AgentServer(url, KEY, "tiny", CONTEXT))
     result = subprocess.run(["sh", "-c", script + "; echo $folder$ANTHROPIC_MODEL"], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "\n", "")
     copied = {variable: reported(folder)[variable] for variable in variables}
@@ -111,7 +111,7 @@ def test_agents_find_the_same_folder_in_each_session(folder: Path, url: str) -> 
     """Their system prompts contain its path, and are read again if it changes."""
     install(folder, "claude")
     for busy in range(3):
-        for start in (lambda: launch("claude", url), lambda: os.system(shell("claude", Server(url, KEY, "tiny", CONTEXT)))):
+        for start in (lambda: launch("claude", url), lambda: os.system(shell("claude", AgentServer(url, KEY, "tiny", CONTEXT)))):
             assert start() == 0
             assert reported(folder)["CLAUDE_CONFIG_DIR"] == str(folder / f"slipstream-claude-{busy + 1}")
             subprocess.run(["rm", "-r", str(folder / "folder")], check=True)
@@ -119,7 +119,7 @@ def test_agents_find_the_same_folder_in_each_session(folder: Path, url: str) -> 
 
 
 def test_files_are_valid_whatever_the_key(folder: Path) -> None:
-    server = Server("http://127.0.0.1:1", KEY, "tiny", 8192)
+    server = AgentServer("http://127.0.0.1:1", KEY, "tiny", 8192)
     for agent in AGENTS.values():
         for name, text in agent.files.items():
             (tomllib.loads if name.endswith(".toml") else json.loads)(server.fill_file(text))
@@ -131,7 +131,7 @@ def test_files_are_valid_whatever_the_key(folder: Path) -> None:
 def test_print_prints_the_commands(folder: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with announced(url):
         assert main(["launch", "codex", "--print", "--key", KEY]) == 0
-    assert capsys.readouterr().out == shell("codex", Server(url, KEY, "tiny", CONTEXT)) + "\n"
+    assert capsys.readouterr().out == shell("codex", AgentServer(url, KEY, "tiny", CONTEXT)) + "\n"
 
 
 def test_an_agent_that_is_missing_is_an_error(

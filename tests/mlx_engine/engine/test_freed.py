@@ -18,7 +18,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TuningProgress
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, WorkProgress
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -286,7 +286,7 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
         lambda client: compare_drafters(client, damaged(client.drafter, "damaged", "nan")),
         "no_drafter_to_compare",
     ),
-    "calibrate": (lambda client: client.code(Calibrate(), cancel_at=TuningProgress), "TuningProgress"),
+    "calibrate": (lambda client: client.code(Calibrate(), cancel_at=WorkProgress), "WorkProgress"),
     "tune": (lambda client: client.code(TuneDrafter(((Message("user", "t9"),),))), "too_few_prompts"),
     "tune with chats that are rejected": (lambda client: client.code(TuneDrafter(REJECTED)), "chat_template_rejects"),
     "saved": (saved, "length"),

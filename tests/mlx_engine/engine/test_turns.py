@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, TuningProgress
+from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, WorkProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
@@ -349,7 +349,7 @@ class Stepping(EngineDouble):
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[Event]:
         for _ in range(2):
             self.order.append("alone")
-            yield TuningProgress(0.5, EngineText.of("measuring", "Measuring"))
+            yield WorkProgress(0.5, EngineText.of("measuring", "Measuring"))
 
 
 def named(name: int, steps: int, **options: Any) -> GenerationRequest:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.kernels import delta_inputs
-from mlx_engine.kernels.delta_inputs import Heads
+from mlx_engine.kernels.delta_inputs import DeltaHeads
 from tests.examples import sampled
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.kernels.exact import assert_close, float64
 
 DTYPES = [mx.float32, mx.float16, mx.bfloat16]
-HEADS = Heads(2, 32, 4, 16)
+HEADS = DeltaHeads(2, 32, 4, 16)
 
 
 def drawn(dtype, rows, width, heads, seed, rates=mx.float32):
@@ -71,7 +71,7 @@ def exact(projected, held, taps, log_rate, bias, heads):
 )
 def test_the_kernel_matches_the_definition(dtype, rows, width, keys, group, dims, half, around, seed):
     """`around` rows come before and after those that the convolution reads; the device is told where they begin."""
-    given = drawn(dtype, rows, width, Heads(keys, dims[0], keys * group, dims[1]), seed, dtype if half else mx.float32)
+    given = drawn(dtype, rows, width, DeltaHeads(keys, dims[0], keys * group, dims[1]), seed, dtype if half else mx.float32)
     projected, held, *others = given
     first = 0
     if around is not None:
@@ -110,7 +110,7 @@ UNSUPPORTED = {
     "dtype": {"projected": PROJECTED.astype(mx.int32)},
     "held rows' dtype": {"held": HELD.astype(mx.float16)},
     "rate's dtype": {"log_rate": RATE.astype(mx.float16)},
-    "key dim": {"heads": Heads(2, 8, 4, 16)},
+    "key dim": {"heads": DeltaHeads(2, 8, 4, 16)},
     "columns": {"projected": PROJECTED[:, 1:]},
     "too many taps": {"taps": mx.zeros((HEADS.channels, 9, 1))},
     "too few held rows": {"held": HELD[:, 1:]},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.kernels import attention_inputs, block_verify, delta_inputs, gated_delta_replay, verify_attention, verify_matmul
 from mlx_engine.kernels.block_verify import Draw
-from mlx_engine.kernels.delta_inputs import Heads
+from mlx_engine.kernels.delta_inputs import DeltaHeads
 from mlx_engine.kernels.gated_delta_replay import Tape
 from mlx_engine.kernels.operations import ROW_EXACT
 from tests.metal_emulator import kernel, metal_kernel
@@ -126,7 +126,7 @@ def test_attention_inputs(dtype, rows, at, first, dim, gated, seed):
 @given(dtype=DTYPES, rows=ROWS, width=st.integers(2, 5), seed=SEED)
 def test_delta_inputs(dtype, rows, width, seed):
     """A row reads the rows before it through the convolution, so each runs alone after the others."""
-    heads = Heads(2, 32, 4, 16)
+    heads = DeltaHeads(2, 32, 4, 16)
     projected, held = loud((rows, heads.columns), dtype, seed), loud((1, width - 1, heads.channels), dtype, seed + 1)
     taps = loud((heads.channels, width, 1), dtype, seed + 2)
     rates = mx.random.normal((heads.values,)), mx.random.normal((heads.values,)).astype(dtype)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session, constants
 
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from tests.hub.server import LocalHub
 from tests.keychain import keychain
 
@@ -44,5 +44,5 @@ def local_hub() -> Iterator[LocalHub]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
+def cache(tmp_path: Path) -> HubCache:
+    return HubCache(tmp_path / "cache")

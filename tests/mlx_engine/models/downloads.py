@@ -16,7 +16,7 @@ from mlx_engine.models.downloads import transfer
 from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import UNWANTED
 from tests.hub.server import LocalHub
@@ -28,12 +28,12 @@ SILENCE = 60.0  # seconds; no test waits for its end: on a slow machine an answe
 IMPATIENT = RetryPolicy(first_wait=0.01, longest_wait=0.05, give_up=10 * SILENCE)
 
 
-def download(local: LocalHub, cache: Cache, pair: Pair = PAIR, token: str | None = None, **options: Any) -> Download:
+def download(local: LocalHub, cache: HubCache, pair: Pair = PAIR, token: str | None = None, **options: Any) -> Download:
     options = {"retry": IMPATIENT, "connections": 4, **options}
     return Download(pair, Hub(local.url, token, read_timeout=SILENCE), cache, **options)
 
 
-def fetch(local: LocalHub, cache: Cache, pair: Pair = PAIR, **options) -> Download:
+def fetch(local: LocalHub, cache: HubCache, pair: Pair = PAIR, **options) -> Download:
     """Run a download until it ends."""
     made = download(local, cache, pair, **options)
     assert made.run(threading.Event()) is not None
@@ -77,7 +77,7 @@ class Impatience:
             raise
 
 
-def expect_whole(local: LocalHub, cache: Cache, pair: Pair = PAIR) -> None:
+def expect_whole(local: LocalHub, cache: HubCache, pair: Pair = PAIR) -> None:
     """Check that both snapshots hold exactly the wanted files and that nothing unfinished is left."""
     for name in pair.repos:
         repo = local.repos[name]
@@ -96,7 +96,7 @@ def expect_snapshot(snapshot: Path, files: dict) -> None:
         assert hashlib.sha256(place.read_bytes()).hexdigest() == files[path].sha256
 
 
-def leftovers(cache: Cache) -> list[Path]:
+def leftovers(cache: HubCache) -> list[Path]:
     """Return files in the cache that are neither finished blobs, links, refs nor lock files."""
     return [
         path

@@ -19,7 +19,7 @@ from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.chat_template import _RENDERED_BY_MLX_LM, folder_template_problem
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
 from tests.hub.repos import TEMPLATE, config, target_files
@@ -68,7 +68,7 @@ def test_families_that_mlx_lm_renders_itself_can_chat() -> None:
     assert tuple(name for name, text in sources.items() if "chat_template_type" in text) == _RENDERED_BY_MLX_LM
 
 
-def test_the_hub_is_asked_about_the_template(local_hub: LocalHub, cache: Cache) -> None:
+def test_the_hub_is_asked_about_the_template(local_hub: LocalHub, cache: HubCache) -> None:
     base = target_files(1000) | {"tokenizer_config.json": config(tokenizer_class="Qwen2Tokenizer")}
     local_hub.repo("owner/base", base)
     local_hub.repo("owner/chat", target_files(1000))
@@ -78,7 +78,7 @@ def test_the_hub_is_asked_about_the_template(local_hub: LocalHub, cache: Cache) 
 
 
 def test_the_terminal_says_it_before_and_after_the_download(
-    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")

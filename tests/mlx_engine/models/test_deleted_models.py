@@ -12,7 +12,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files import hub_cache as in_cache
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache, DeletedModels
+from mlx_engine.models.files.hub_cache import DeletedModels, HubCache
 from mlx_engine.models.library.library import local_models
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -20,7 +20,7 @@ from tests.mlx_engine.models.downloads import PAIR, expect_whole, fetch
 
 
 @pytest.fixture
-def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
+def filled(local_hub: LocalHub, cache: HubCache) -> LocalHub:
     """A complete pair."""
     local_hub.repo("owner/target", target_files(300_000, 200_000))
     local_hub.repo("owner/drafter", drafter_files(100_000))
@@ -29,11 +29,11 @@ def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
 
 
 @pytest.fixture
-def current(local_hub: LocalHub) -> Cache:
+def current(local_hub: LocalHub) -> HubCache:
     """The current model folder, with a complete pair."""
     local_hub.repo("owner/target", target_files(300_000))
     local_hub.repo("owner/drafter", drafter_files(100_000))
-    cache = Cache()
+    cache = HubCache()
     fetch(local_hub, cache)
     return cache
 
@@ -42,7 +42,7 @@ def allocated(root: Path) -> int:
     return sum(place.lstat().st_blocks * 512 for place in root.rglob("*") if place.is_file() and not place.is_symlink())
 
 
-def test_deleted_models_are_invisible_and_can_be_restored(filled: LocalHub, cache: Cache) -> None:
+def test_deleted_models_are_invisible_and_can_be_restored(filled: LocalHub, cache: HubCache) -> None:
     bytes = DeletedModels(cache).delete(PAIR.repos)
     assert bytes > 600_000
     found = scan_cache_dir(cache.root)
@@ -53,7 +53,7 @@ def test_deleted_models_are_invisible_and_can_be_restored(filled: LocalHub, cach
     assert fetch(filled, cache).downloaded == 0
 
 
-def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: Cache) -> None:
+def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: HubCache) -> None:
     before = allocated(cache.root)
     announced = DeletedModels(cache).delete(PAIR.repos)
     assert allocated(cache.root) == before, "nothing is free yet"
@@ -64,7 +64,7 @@ def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: Cach
     assert DeletedModels(cache).purge() == 0
 
 
-def test_restore_keeps_a_repo_that_was_downloaded_again(filled: LocalHub, cache: Cache) -> None:
+def test_restore_keeps_a_repo_that_was_downloaded_again(filled: LocalHub, cache: HubCache) -> None:
     DeletedModels(cache).delete(["owner/drafter"])
     fetch(filled, cache)
     place = cache.folder("owner/drafter").stat().st_ino
@@ -77,7 +77,7 @@ def test_restore_keeps_a_repo_that_was_downloaded_again(filled: LocalHub, cache:
 
 
 def test_a_pair_is_deleted_as_a_whole_or_not_at_all(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.rename
 
@@ -98,7 +98,7 @@ def test_a_pair_is_deleted_as_a_whole_or_not_at_all(
 
 
 def test_deleting_and_moving_exclude_each_other(
-    local_hub: LocalHub, current: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local_hub: LocalHub, current: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
     DeletedModels(current).delete(["owner/drafter"])
@@ -127,12 +127,12 @@ def test_deleting_and_moving_exclude_each_other(
     expect_whole(local_hub, current)
     assert ModelMove(tmp_path / "new").run(threading.Event(), during_move)
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
-    expect_whole(local_hub, Cache())
-    assert Cache().root == tmp_path / "new"
+    expect_whole(local_hub, HubCache())
+    assert HubCache().root == tmp_path / "new"
 
 
 def test_models_can_be_deleted_if_the_data_folder_is_full(
-    local_hub: LocalHub, current: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local_hub: LocalHub, current: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").write_text("no folder")
     monkeypatch.setattr(in_cache, "move_lock", lambda: tmp_path / "full" / "lock")
@@ -141,22 +141,22 @@ def test_models_can_be_deleted_if_the_data_folder_is_full(
     expect_whole(local_hub, current)
 
 
-def test_nothing_is_deleted_from_a_folder_after_a_move(local_hub: LocalHub, current: Cache, tmp_path: Path) -> None:
+def test_nothing_is_deleted_from_a_folder_after_a_move(local_hub: LocalHub, current: HubCache, tmp_path: Path) -> None:
     assert ModelMove(tmp_path / "new").run(threading.Event())
     for what in (DeletedModels(current).delete, DeletedModels(current).restore):
         with pytest.raises(UserError, match=r"^The models were moved to “.*new”\. Try again\.$"):
             what(PAIR.repos)
-    expect_whole(local_hub, Cache())
+    expect_whole(local_hub, HubCache())
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a", "a\0/b"])
-def test_names_that_are_none(cache: Cache, name: str) -> None:
+def test_names_that_are_none(cache: HubCache, name: str) -> None:
     with pytest.raises(UserError, match="isn't a repo name"):
         DeletedModels(cache).delete([name])
     assert not cache.root.exists()
 
 
-def test_deleted_models_are_not_moved(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_models_are_not_moved(filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     DeletedModels(cache).delete(["owner/drafter"])

@@ -18,7 +18,7 @@ from mlx_engine.models.downloads import transfer
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.download import DownloadProgress
 from mlx_engine.models.downloads.transfer import RetryPolicy
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import drafter_files, target_files, weights
 from tests.hub.server import Fault, LocalHub
@@ -48,7 +48,7 @@ def pair(local_hub: LocalHub) -> LocalHub:
 
 
 class TestResults:
-    def test_both_repos_are_complete_and_each_byte_is_sent_once(self, pair: LocalHub, cache: Cache) -> None:
+    def test_both_repos_are_complete_and_each_byte_is_sent_once(self, pair: LocalHub, cache: HubCache) -> None:
         reports: list[DownloadProgress] = []
         made = download(pair, cache)
         folders = made.run(threading.Event(), reports.append)
@@ -58,12 +58,12 @@ class TestResults:
         assert (reports[-1].done, reports[-1].total) == (reports[-1].total, sum(listing_bytes(pair)))
         assert all(a.done <= b.done for a, b in pairwise(reports))
 
-    def test_code_and_other_formats_are_never_requested(self, pair: LocalHub, cache: Cache) -> None:
+    def test_code_and_other_formats_are_never_requested(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache)
         paths = " ".join(path for _, path, _ in pair.asked)
         assert not any(word in paths for word in (".py", ".bin", ".md", "original"))
 
-    def test_the_hubs_client_reuses_the_download(self, pair: LocalHub, cache: Cache) -> None:
+    def test_the_hubs_client_reuses_the_download(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache)
         found = scan_cache_dir(cache.root)
         assert not found.warnings and not found.incomplete_files
@@ -77,7 +77,7 @@ class TestResults:
         assert Path(again) == cache.snapshot("owner/target", pair.repos["owner/target"].branches["main"])
         assert sent(pair) == before
 
-    def test_a_download_of_the_hubs_client_is_reused(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_download_of_the_hubs_client_is_reused(self, pair: LocalHub, cache: HubCache) -> None:
         snapshot_download(
             "owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["model*.safetensors"], token=False
         )
@@ -87,12 +87,12 @@ class TestResults:
         commit = pair.repos["owner/target"].branches["main"]
         expect_snapshot(cache.snapshot("owner/target", commit), pair.repos["owner/target"].commits[commit])
 
-    def test_a_second_run_downloads_nothing(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_second_run_downloads_nothing(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache)
         pair.sent.clear()
         assert fetch(pair, cache).downloaded == 0
 
-    def test_a_file_shared_by_two_revisions_is_downloaded_once(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_file_shared_by_two_revisions_is_downloaded_once(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache)
         files = target_files(2 * MB, MB)
         files["model-00002-of-00002.safetensors"] = weights(7, MB)
@@ -102,7 +102,7 @@ class TestResults:
         assert sent(pair) == MB
         expect_whole(pair, cache)
 
-    def test_files_with_the_same_content_are_downloaded_once(self, pair: LocalHub, cache: Cache) -> None:
+    def test_files_with_the_same_content_are_downloaded_once(self, pair: LocalHub, cache: HubCache) -> None:
         """Nobody else is blamed for the lock of their blob."""
         same, small = weights(7, MB), b"{}" * 20_000
         names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
@@ -117,7 +117,7 @@ class TestResults:
         assert len({path for _, path, _ in pair.asked if re.search(r"/\d+\.json", path)}) == 1
 
     def test_a_disk_without_links_gets_each_of_several_files_with_the_same_content(
-        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(*_: object) -> None:
             raise OSError(errno.EPERM, "no links")
@@ -132,7 +132,7 @@ class TestResults:
         pair.sent.clear()
         assert fetch(pair, cache).downloaded == 0
 
-    def test_the_token_is_sent_only_to_the_hub(self, pair: LocalHub, cache: Cache) -> None:
+    def test_the_token_is_sent_only_to_the_hub(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache, token="hf_secret")
         assert any(bearer == "Bearer hf_secret" for _, _, bearer in pair.asked)
         digests = {file.digest for repo in pair.repos.values() for tree in repo.commits.values() for file in tree.values()}
@@ -140,11 +140,11 @@ class TestResults:
 
 
 def listing_bytes(local: LocalHub) -> list[int]:
-    made = download(local, Cache(Path("nowhere")))
+    made = download(local, HubCache(Path("nowhere")))
     return [made.hub.listing(name).size for name in PAIR.repos]
 
 
-def test_the_speed_includes_downloads_of_other_programs(pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_speed_includes_downloads_of_other_programs(pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     now, reports = 1000.0, []
 
     class Coming:
@@ -182,7 +182,7 @@ class TestMisbehaviour:
         + [Fault("status", code=code) for code in (429, 500, 502, 503)],
         ids=lambda fault: f"{fault.kind}{fault.code if fault.kind == 'status' else ''}",
     )
-    def test_downloaded_data_is_not_downloaded_again(self, pair: LocalHub, cache: Cache, fault: Fault) -> None:
+    def test_downloaded_data_is_not_downloaded_again(self, pair: LocalHub, cache: HubCache, fault: Fault) -> None:
         pair.faults.extend([fault] * 3)
         with Impatience(pair):
             fetch(pair, cache)
@@ -190,14 +190,14 @@ class TestMisbehaviour:
         assert not pair.faults
         assert sent(pair) <= 1.1 * size(pair)
 
-    def test_only_a_damaged_file_is_downloaded_again(self, pair: LocalHub, cache: Cache) -> None:
+    def test_only_a_damaged_file_is_downloaded_again(self, pair: LocalHub, cache: HubCache) -> None:
         pair.faults.append(Fault("wrong", 4321))
         made = fetch(pair, cache)
         expect_whole(pair, cache)
         assert size(pair) < sent(pair) <= size(pair) + 2 * MB
         assert [note for note in made.notes if "corrupted" in str(note)]
 
-    def test_a_file_that_stays_damaged_is_never_published(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_file_that_stays_damaged_is_never_published(self, pair: LocalHub, cache: HubCache) -> None:
         pair.faults.extend([Fault("wrong", 4321)] * 50)
         with pytest.raises(UserError, match="corrupted in two downloads"):
             fetch(pair, cache)
@@ -206,7 +206,7 @@ class TestMisbehaviour:
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_without_ranges_an_interrupted_file_starts_over(self, pair: LocalHub, cache: Cache) -> None:
+    def test_without_ranges_an_interrupted_file_starts_over(self, pair: LocalHub, cache: HubCache) -> None:
         pair.ranges = False
         pair.faults.append(Fault("drop", 500_000))
         made = fetch(pair, cache)
@@ -214,17 +214,17 @@ class TestMisbehaviour:
         assert [note for note in made.notes if note.code == "host_cannot_resume"]
         assert sent(pair) <= size(pair) + 500_000
 
-    def test_without_ranges_nothing_is_downloaded_twice(self, pair: LocalHub, cache: Cache) -> None:
+    def test_without_ranges_nothing_is_downloaded_twice(self, pair: LocalHub, cache: HubCache) -> None:
         pair.ranges = False
         assert not fetch(pair, cache).notes
         assert sent(pair) == size(pair)
 
-    def test_a_busy_hub_is_retried(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_busy_hub_is_retried(self, pair: LocalHub, cache: HubCache) -> None:
         pair.api_faults.extend([429, 500, 503])
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_a_download_resumes_after_a_lost_network(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_download_resumes_after_a_lost_network(self, pair: LocalHub, cache: HubCache) -> None:
         pair.faults.append(Fault("drop", 700_000))
         pair.faults.extend([Fault("status", code=503)] * 2000)
         with pytest.raises(UserError, match=r"hasn't responded .* then resume the download"):
@@ -234,13 +234,13 @@ class TestMisbehaviour:
         expect_whole(pair, cache)
         assert sent(pair) <= 1.1 * size(pair)
 
-    def test_an_unreachable_hub_is_reported(self, cache: Cache) -> None:
+    def test_an_unreachable_hub_is_reported(self, cache: HubCache) -> None:
         with LocalHub() as gone:
             pass
         with pytest.raises(UserError, match="Can't reach"):
             fetch(gone, cache, retry=RetryPolicy(0.01, 0.01, 0.1))
 
-    def test_an_unreachable_hub_is_reported_during_the_retries(self, cache: Cache) -> None:
+    def test_an_unreachable_hub_is_reported_during_the_retries(self, cache: HubCache) -> None:
         """With the default retry policy, the message comes after the first failure."""
         with LocalHub() as gone:
             pass
@@ -257,7 +257,7 @@ class TestMisbehaviour:
 
 
 class TestRevisions:
-    def test_a_repo_revised_during_the_download_is_finished_at_its_revision(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_repo_revised_during_the_download_is_finished_at_its_revision(self, pair: LocalHub, cache: HubCache) -> None:
         repo = pair.repos["owner/target"]
         pinned = repo.branches["main"]
         pair.on_content = lambda number: number == 2 and repo.commit(target_files(MB, seed=9))
@@ -267,7 +267,7 @@ class TestRevisions:
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_a_deleted_revision_is_replaced_and_shared_files_are_kept(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_deleted_revision_is_replaced_and_shared_files_are_kept(self, pair: LocalHub, cache: HubCache) -> None:
         repo = pair.repos["owner/target"]
         changed = target_files(2 * MB, MB)
         changed["model-00001-of-00002.safetensors"] = weights(8, 2 * MB)
@@ -282,14 +282,14 @@ class TestRevisions:
         expect_whole_but_partials(pair, cache)
         assert sent(pair) <= size(pair) + 2 * MB
 
-    def test_a_renamed_repo_is_kept_under_its_old_name(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_renamed_repo_is_kept_under_its_old_name(self, pair: LocalHub, cache: HubCache) -> None:
         pair.renamed["old/target"] = "owner/target"
         made = fetch(pair, cache, Pair("old/target", "owner/drafter"))
         assert [note for note in made.notes if "renamed to owner/target" in str(note)]
         assert cache.snapshot("old/target", pair.repos["owner/target"].branches["main"]).is_dir()
 
 
-def expect_whole_but_partials(local: LocalHub, cache: Cache) -> None:
+def expect_whole_but_partials(local: LocalHub, cache: HubCache) -> None:
     """Like `expect_whole`, but allow partial files of revisions that no longer exist."""
     for place in leftovers(cache):
         assert local.file(place.name.split(".")[0]) is None
@@ -298,7 +298,7 @@ def expect_whole_but_partials(local: LocalHub, cache: Cache) -> None:
 
 
 class TestAccess:
-    def test_a_gated_repo_explains_how_to_get_access(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_gated_repo_explains_how_to_get_access(self, pair: LocalHub, cache: HubCache) -> None:
         pair.repos["owner/drafter"].gated = True
         with pytest.raises(UserError, match=rf"is gated\. Accept its conditions at {pair.url}/owner/drafter"):
             fetch(pair, cache)
@@ -309,21 +309,21 @@ class TestAccess:
         fetch(pair, cache, token="hf_mine")
         expect_whole(pair, cache)
 
-    def test_missing_and_private_repos_are_reported(self, pair: LocalHub, cache: Cache) -> None:
+    def test_missing_and_private_repos_are_reported(self, pair: LocalHub, cache: HubCache) -> None:
         with pytest.raises(UserError, match="Can't find owner/nothing"):
             fetch(pair, cache, Pair("owner/nothing"))
         pair.repos["owner/target"].private = True
         with pytest.raises(UserError, match="if it is private"):
             fetch(pair, cache)
 
-    def test_offline_mode_is_reported(self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_offline_mode_is_reported(self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
         with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
             fetch(pair, cache)
 
 
 class TestStopping:
-    def test_a_paused_download_resumes(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_paused_download_resumes(self, pair: LocalHub, cache: HubCache) -> None:
         made = download(pair, cache)
         run_until(pair, made, MB)
         assert leftovers(cache)
@@ -333,13 +333,13 @@ class TestStopping:
         expect_whole(pair, cache)
         assert made.downloaded <= 1.05 * sum(listing_bytes(pair))
 
-    def test_a_cancelled_download_leaves_no_files(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_cancelled_download_leaves_no_files(self, pair: LocalHub, cache: HubCache) -> None:
         run_until(pair, download(pair, cache), 2 * MB)
         assert sum(cache.discard(name) for name in PAIR.repos) >= MB
         assert not [path for path in cache.root.iterdir() if path.name != ".locks"]
 
     def test_stopping_waits_only_briefly_for_stalled_connections(
-        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now, stop = 1000.0, threading.Event()
 
@@ -359,7 +359,7 @@ class TestStopping:
             assert download(pair, cache).run(stop, tell) is None
         assert now == 1000.5
 
-    def test_cancelling_keeps_files_of_a_finished_snapshot(self, pair: LocalHub, cache: Cache) -> None:
+    def test_cancelling_keeps_files_of_a_finished_snapshot(self, pair: LocalHub, cache: HubCache) -> None:
         fetch(pair, cache)
         assert cache.discard("owner/target") == 0
         expect_whole(pair, cache)
@@ -393,16 +393,16 @@ class TestStopping:
 
 class TestDisk:
     def test_missing_disk_space_is_reported_before_the_download(
-        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Cache, "free_bytes", lambda self: 3 * MB)
+        monkeypatch.setattr(HubCache, "free_bytes", lambda self: 3 * MB)
         with pytest.raises(UserError, match=r"0\.20 GB are needed"):
             fetch(pair, cache)
         assert sent(pair) == 0
 
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
     def test_a_full_disk_loses_no_downloaded_data(
-        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, code: int
+        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, code: int
     ) -> None:
         room = [1_500_000]
         real = os.pwrite

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.models.downloads import PAIR, SILENCE, Impatience, download, expect_whole, sent, size
@@ -42,7 +42,7 @@ def hub(rate: float) -> LocalHub:
     return LocalHub(rate=rate)
 
 
-def try_everything(local: LocalHub, cache: Cache, faults: list[Fault | None], pauses: list[float]) -> None:
+def try_everything(local: LocalHub, cache: HubCache, faults: list[Fault | None], pauses: list[float]) -> None:
     total = size(local)
     local.faults.extend(faults)
     wrong = sum(1 for fault in faults if fault and fault.kind == "wrong")
@@ -71,7 +71,7 @@ def test_a_few_faults(tmp_path_factory: pytest.TempPathFactory, faults: list, wr
     with hub(30 * MB) as local:
         local.repo("owner/target", target_files(MB, 2 * MB))
         local.repo("owner/drafter", drafter_files(MB))
-        try_everything(local, Cache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
+        try_everything(local, HubCache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
 
 
 @pytest.mark.long
@@ -85,7 +85,7 @@ def test_many_faults(tmp_path_factory: pytest.TempPathFactory, sizes: list[int],
     with hub(60 * MB) as local:
         local.repo("owner/target", target_files(*sizes))
         local.repo("owner/drafter", drafter_files(2 * MB))
-        try_everything(local, Cache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
+        try_everything(local, HubCache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
 
 
 CHILD = """
@@ -114,7 +114,7 @@ assert made.run(threading.Event()) is not None
 
 
 def run_with_kills(
-    local: LocalHub, cache: Cache, moments: list[float], silence: float = SILENCE, drafter: str = "owner/drafter", total: int = 0
+    local: LocalHub, cache: HubCache, moments: list[float], silence: float = SILENCE, drafter: str = "owner/drafter", total: int = 0
 ) -> tuple[int, int]:
     """Run the download in a process, kill it after each share of the remaining bytes, then let it finish.
 
@@ -152,7 +152,7 @@ def test_killed_at_two_moments(tmp_path: Path) -> None:
     with hub(10 * MB) as local:
         local.repo("owner/target", target_files(2 * MB, 3 * MB))
         local.repo("owner/drafter", drafter_files(MB))
-        cache = Cache(tmp_path / "cache")
+        cache = HubCache(tmp_path / "cache")
         kills, read = run_with_kills(local, cache, [0.3, 0.5])
         assert kills == 2
         expect_whole(local, cache)
@@ -175,7 +175,7 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
         with hub(30 * MB) as local:
             local.repo("owner/target", target_files(rng.randint(2 * MB, 20 * MB), rng.randint(2 * MB, 20 * MB)))
             local.repo("owner/drafter", drafter_files(rng.randint(2 * MB, 20 * MB)))
-            cache = Cache(tmp_path / str(kills))
+            cache = HubCache(tmp_path / str(kills))
             killed, read = run_with_kills(local, cache, [rng.random() for _ in range(5)])
             kills += killed
             expect_whole(local, cache)
@@ -196,7 +196,7 @@ def test_a_soak_of_300_mb_with_everything_at_once(tmp_path: Path) -> None:
             local.faults.append(Fault(rng.choice(kinds), rng.randrange(20 * MB), code=rng.choice([429, 500, 503]), seconds=6.0))
             local.faults.extend([None] * rng.randint(0, 2))
         local.faults.append(Fault("wrong", 5))
-        cache = Cache(tmp_path / "cache")
+        cache = HubCache(tmp_path / "cache")
         kills, read = run_with_kills(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)], silence=5.0)
         expect_whole(local, cache)
         assert not any(local.faults)

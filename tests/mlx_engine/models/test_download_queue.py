@@ -30,7 +30,7 @@ from mlx_engine.models.downloads.download_queue import (
     text_from_json,
 )
 from mlx_engine.models.downloads.hub import Hub
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -79,7 +79,7 @@ def hub(local_hub: LocalHub) -> LocalHub:
 
 
 @contextmanager
-def working(local: LocalHub, cache: Cache, reported: Events) -> Iterator[DownloadQueue]:
+def working(local: LocalHub, cache: HubCache, reported: Events) -> Iterator[DownloadQueue]:
     queue = DownloadQueue(reported, Hub(local.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
     try:
         yield queue
@@ -87,7 +87,7 @@ def working(local: LocalHub, cache: Cache, reported: Events) -> Iterator[Downloa
         queue.close()
 
 
-def test_pairs_are_downloaded_in_order_and_leave_the_queue(hub: LocalHub, cache: Cache) -> None:
+def test_pairs_are_downloaded_in_order_and_leave_the_queue(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     with working(hub, cache, reported) as queue:
         queue.add(PAIR)
@@ -101,7 +101,7 @@ def test_pairs_are_downloaded_in_order_and_leave_the_queue(hub: LocalHub, cache:
     assert QueueFile().read() == ()
 
 
-def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: Cache) -> None:
+def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     hub.allow(500_000)
     with working(hub, cache, reported) as queue:
@@ -117,7 +117,7 @@ def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: Cache) -> 
     expect_whole(hub, cache)
 
 
-def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: Cache) -> None:
+def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     hub.allow(600_000)
     with working(hub, cache, reported) as queue:
@@ -131,7 +131,7 @@ def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: Cach
     expect_whole(hub, cache, OTHER)
 
 
-def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> None:
+def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     nothing = Pair("owner/nothing")
     with working(hub, cache, reported) as queue:
@@ -146,7 +146,7 @@ def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> 
 
 @pytest.mark.parametrize("written", [True, False])
 def test_a_failure_during_cancelling_is_not_reported(
-    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, written: bool
+    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
     reported, fetching = Events(), threading.Event()
 
@@ -170,7 +170,7 @@ def test_a_failure_during_cancelling_is_not_reported(
     assert reported.events[-1] == QueueChanged(())
 
 
-def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a failed nor a finished pair can be saved; neither is tried again and again."""
     reported, full = Events(), threading.Event()
     write = download_queue.write_json
@@ -201,7 +201,9 @@ def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch
         reported.wait(PairFailed, nothing, after)
 
 
-def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsaved_changes_are_dropped_once_they_are_obsolete(
+    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another program removes the pair and adds it again."""
 
     def refuse(*_: object) -> None:
@@ -235,7 +237,7 @@ def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
 def test_unexpected_errors_are_reported_and_the_queue_continues(
-    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, error: Exception
+    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     reported, run = Events(), Download.run
 
@@ -255,7 +257,7 @@ def test_unexpected_errors_are_reported_and_the_queue_continues(
     assert (left.pair, left.state, left.reason) == (PAIR, "failed", failed.reason)
 
 
-def test_the_queue_survives_quitting(hub: LocalHub, cache: Cache) -> None:
+def test_the_queue_survives_quitting(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     hub.allow(500_000)
     with working(hub, cache, reported) as queue:
@@ -272,7 +274,7 @@ def test_the_queue_survives_quitting(hub: LocalHub, cache: Cache) -> None:
     assert cache.snapshot("owner/target", pinned).is_dir(), "the pair is finished at its first revision"
 
 
-def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
+def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: HubCache) -> None:
     with working(hub, cache, Events()), pytest.raises(UserError, match="Another copy of Slipstream is already downloading"):
         DownloadQueue(Events(), Hub(hub.url), cache)
 
@@ -288,7 +290,7 @@ def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
         ),
     ],
 )
-def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: Cache, text: str) -> None:
+def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: HubCache, text: str) -> None:
     QueueFile().path.parent.mkdir(parents=True)
     QueueFile().path.write_text(text)
     assert all(one.pins == {} for one in QueueFile().read())
@@ -318,7 +320,7 @@ def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyP
     assert QueueFile().path.read_text() == before
 
 
-def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub: LocalHub, cache: Cache) -> None:
+def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub: LocalHub, cache: HubCache) -> None:
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
 
     def start() -> subprocess.Popen[str]:
@@ -352,7 +354,7 @@ def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub
     expect_whole(hub, cache)
 
 
-def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
+def test_events_are_in_order(hub: LocalHub, cache: HubCache) -> None:
     reported = Events()
     hub.allow(0)
     with working(hub, cache, reported) as queue:
@@ -368,7 +370,7 @@ def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
     assert [len(event.queue) for event in reported.events if isinstance(event, QueueChanged)] == [1, 0]
 
 
-def test_a_pair_is_reported_before_its_progress(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_is_reported_before_its_progress(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if `add` is slow to report it, and no poll is due."""
     reported, put = Events(), QueueFile.put
 

@@ -13,7 +13,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.dflash.model import DFlashDrafter
 from mlx_engine.drafters.dflash2.model import DFlash2Drafter
 from mlx_engine.drafters.parts.rope import frequencies
-from mlx_engine.drafters.parts.rope_config import Rope
+from mlx_engine.drafters.parts.rope_config import RopeConfig
 from tests.mlx_engine.drafters.drafter_cases import Case, Sharpened, flat, speculators
 
 GREEDY = Chooser(Sampling(), 0)
@@ -196,10 +196,10 @@ def test_a_padded_head_proposes_no_token_beyond_the_vocabulary():
 @pytest.mark.parametrize(
     "rope",
     [
-        Rope(500_000.0, "llama3", 8.0, 8192, 4.0, 1.0),
-        Rope(10_000.0, "llama3", 32.0, 2048, 4.0, 1.0),
-        Rope(10_000.0, "linear", 4.0),
-        Rope(1e6, "yarn", 4.0, 32768),
+        RopeConfig(500_000.0, "llama3", 8.0, 8192, 4.0, 1.0),
+        RopeConfig(10_000.0, "llama3", 32.0, 2048, 4.0, 1.0),
+        RopeConfig(10_000.0, "linear", 4.0),
+        RopeConfig(1e6, "yarn", 4.0, 32768),
     ],
 )
 def test_scaled_frequencies_equal_mlx_lms(rope):

@@ -19,7 +19,7 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads import hub as hub_module
 from mlx_engine.models.downloads.hub import Hub, Unreachable, busy, retry_after
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import MOST_FILES, is_wanted
 from mlx_engine.models.library.pair import Pair
 from tests.hub import server
@@ -87,7 +87,7 @@ class TestRetryAfter:
         seconds = retry_after(header)
         assert seconds is None or 0 <= seconds <= 300
 
-    def test_a_hub_that_asks_for_no_wait_is_not_asked_in_a_hot_loop(self, hub: LocalHub, cache: Cache) -> None:
+    def test_a_hub_that_asks_for_no_wait_is_not_asked_in_a_hot_loop(self, hub: LocalHub, cache: HubCache) -> None:
         waits: list[float] = []
 
         class Waits(threading.Event):
@@ -114,7 +114,7 @@ class TestSize:
             Hub(hub.url).search("target")
 
     def test_a_listing_with_too_many_files_is_refused_at_once(
-        self, hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, hub: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         repo, unwanted = hub.repos["owner/target"], {f"folder/{n}.json": b"{}" for n in range(MOST_FILES)}
         usual = target_files(100_000)
@@ -180,7 +180,7 @@ class TestRedirects:
     @pytest.mark.parametrize("path", ["/api/models", "/resolve/"])
     @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://example.com/x"])
     def test_a_redirect_to_another_protocol_is_named(
-        self, path: str, location: str, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+        self, path: str, location: str, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers(monkeypatch, path, lambda handler: handler.answer(302, Location=location))
         with pytest.raises(UserError, match="redirected a request to an unsafe address") as refused:
@@ -189,7 +189,7 @@ class TestRedirects:
 
     @pytest.mark.parametrize("location", ["http://xn--\u00e9.x/", "http://a/\x01", "http://a:99999999/", "http://[::1"])
     def test_an_address_that_is_no_address_is_refused(
-        self, location: str, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+        self, location: str, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(server._Hub, "do_HEAD", lambda self: self.answer(302, Location=location))
         with pytest.raises(UserError, match=r"redirected a request|response for owner/target is invalid"):
@@ -197,7 +197,7 @@ class TestRedirects:
         with pytest.raises(UserError, match="isn't a web address"):
             hub_module.save_mirror(location)
 
-    def test_a_redirect_of_the_content_host_is_named(self, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_redirect_of_the_content_host_is_named(self, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
         handle = server._Content.do_GET
 
         def redirect(self: Any) -> None:
@@ -207,7 +207,7 @@ class TestRedirects:
         with pytest.raises(UserError, match="redirected a request"):
             fetch(hub, cache, TARGET)
 
-    def test_redirects_in_a_circle_are_named(self, hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_redirects_in_a_circle_are_named(self, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
         handle = server._Content.do_GET
 
         def redirect(self: Any) -> None:
@@ -226,7 +226,7 @@ def test_a_malformed_token_is_named(token: str, hub: LocalHub, monkeypatch: pyte
     assert not hub.asked
 
 
-def test_the_client_sends_no_telemetry(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_sends_no_telemetry(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would also save a list that the hub sends, and fail at every later start if that is malformed."""
 
     def detect_agent() -> None:
@@ -247,14 +247,14 @@ def test_the_client_sends_no_telemetry(hub: LocalHub, cache: Cache, monkeypatch:
     ],
     ids=["case", "sharp s", "composed", "sign"],
 )
-def test_names_that_are_one_file_on_a_mac_are_refused(first: str, second: str, local_hub: LocalHub, cache: Cache) -> None:
+def test_names_that_are_one_file_on_a_mac_are_refused(first: str, second: str, local_hub: LocalHub, cache: HubCache) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), first: b"{}", second: b'{"other": 1}'})
     with pytest.raises(UserError, match=r"which are the same file on a Mac\. Choose another repo\."):
         fetch(local_hub, cache, TARGET)
     assert not cache.root.exists()
 
 
-def test_names_that_differ_otherwise_are_accepted(local_hub: LocalHub, cache: Cache) -> None:
+def test_names_that_differ_otherwise_are_accepted(local_hub: LocalHub, cache: HubCache) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), "a.json": b"{}", "ä.json": b"{}", "README.MD": b"", "readme.md": b""})
     made = download(local_hub, cache, TARGET)
     assert made.run(threading.Event()) is not None
@@ -262,6 +262,6 @@ def test_names_that_differ_otherwise_are_accepted(local_hub: LocalHub, cache: Ca
     assert {"a.json", "ä.json"} <= names
 
 
-def test_a_download_still_works(hub: LocalHub, cache: Cache) -> None:
+def test_a_download_still_works(hub: LocalHub, cache: HubCache) -> None:
     fetch(hub, cache, TARGET)
     expect_whole(hub, cache, TARGET)

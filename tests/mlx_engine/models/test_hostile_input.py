@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.download import IncompatiblePair
 from mlx_engine.models.files.checkpoint import check_safetensors, read_config, weight_files
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import check_file, check_repo, is_wanted
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
@@ -44,7 +44,7 @@ TRICKY = st.text("abZ09-._/\\\0\n ä~%:", max_size=30)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a/" + "b" * 100, None, 7, ["a/b"]], ids=repr)
-def test_unsafe_repo_names_are_refused(name: Any, cache: Cache) -> None:
+def test_unsafe_repo_names_are_refused(name: Any, cache: HubCache) -> None:
     with pytest.raises(UserError, match="isn't a repo name"):
         check_repo(name)
     with pytest.raises(UserError):
@@ -53,7 +53,7 @@ def test_unsafe_repo_names_are_refused(name: Any, cache: Cache) -> None:
 
 @given(TRICKY)
 def test_accepted_repo_names_stay_inside_the_cache(name: str) -> None:
-    cache = Cache(Path("/cache"))
+    cache = HubCache(Path("/cache"))
     try:
         folder = cache.folder(name)
     except UserError:
@@ -109,7 +109,7 @@ def everything(place: Path) -> set[Path]:
     ids=repr,
 )
 def test_a_listing_with_unsafe_paths_is_refused_and_writes_nothing(
-    tmp_path: Path, local_hub: LocalHub, cache: Cache, path: str
+    tmp_path: Path, local_hub: LocalHub, cache: HubCache, path: str
 ) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), path: b"{}"})
     local_hub.repo("owner/drafter", drafter_files(100_000))
@@ -121,7 +121,7 @@ def test_a_listing_with_unsafe_paths_is_refused_and_writes_nothing(
 @pytest.mark.parametrize(
     "link", ["models--owner--target", "models--owner--target/blobs", "models--owner--target/snapshots", ".locks"]
 )
-def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: LocalHub, cache: Cache, link: str) -> None:
+def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: LocalHub, cache: HubCache, link: str) -> None:
     local_hub.repo("owner/target", target_files(100_000))
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -132,7 +132,7 @@ def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: Loca
     assert everything(outside) == set()
 
 
-def test_links_in_place_of_files_are_replaced_or_refused(tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+def test_links_in_place_of_files_are_replaced_or_refused(tmp_path: Path, local_hub: LocalHub, cache: HubCache) -> None:
     """A partial file, a blob and a ref that link to one of the user's files."""
     local_hub.repo("owner/target", target_files(100_000))
     listing = download(local_hub, cache).hub.listing("owner/target")
@@ -152,7 +152,7 @@ def test_links_in_place_of_files_are_replaced_or_refused(tmp_path: Path, local_h
     assert not cache.blob(listing, listing.files[-1]).is_symlink()
 
 
-def test_removing_a_linked_repo_keeps_the_link_target(tmp_path: Path, cache: Cache) -> None:
+def test_removing_a_linked_repo_keeps_the_link_target(tmp_path: Path, cache: HubCache) -> None:
     outside = tmp_path / "outside"
     (outside / "snapshots").mkdir(parents=True)
     (outside / "file").write_text("mine")
@@ -164,7 +164,7 @@ def test_removing_a_linked_repo_keeps_the_link_target(tmp_path: Path, cache: Cac
 
 
 class TestInvalidFiles:
-    def test_a_huge_config_is_refused_before_its_download(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_huge_config_is_refused_before_its_download(self, local_hub: LocalHub, cache: HubCache) -> None:
         files = target_files(100_000)
         files["config.json"] = b"{" + b" " * 100_000_000 + b"}"
         local_hub.repo("owner/target", files)
@@ -178,7 +178,7 @@ class TestInvalidFiles:
         with pytest.raises(UserError, match="is too large"):
             read_config(tmp_path)
 
-    def test_a_deeply_nested_config_is_refused(self, tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_deeply_nested_config_is_refused(self, tmp_path: Path, local_hub: LocalHub, cache: HubCache) -> None:
         (tmp_path / "config.json").write_text('{"a":' + "[" * 100_000)
         with pytest.raises(UserError, match="isn't a valid model config"):
             read_config(tmp_path)
@@ -245,7 +245,7 @@ class TestInvalidFiles:
             weight_files(tmp_path)
 
     @pytest.mark.parametrize("text", ["", "../" * 13 + "x", "/etc", "0" * 39, "é" * 40, "0" * 41])
-    def test_an_invalid_ref_is_ignored(self, cache: Cache, text: str) -> None:
+    def test_an_invalid_ref_is_ignored(self, cache: HubCache, text: str) -> None:
         place = cache.folder("owner/target") / "refs/main"
         place.parent.mkdir(parents=True)
         place.write_text(text)
@@ -255,7 +255,7 @@ class TestInvalidFiles:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         check_safetensors(tmp_path / "model.safetensors", "It")
 
-    def test_an_invalid_header_is_refused_before_the_snapshot_is_published(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_an_invalid_header_is_refused_before_the_snapshot_is_published(self, local_hub: LocalHub, cache: HubCache) -> None:
         text = json.dumps({"w": {"dtype": "F32", "shape": [10**9], "data_offsets": [0, 4 * 10**9]}}).encode()
         files = {**target_files(100_000), "model-00001-of-00001.safetensors": struct.pack("<Q", len(text)) + text + bytes(5000)}
         local_hub.repo("owner/target", files)
@@ -263,7 +263,7 @@ class TestInvalidFiles:
             fetch(local_hub, cache, Pair("owner/target"))
         assert not list((cache.folder("owner/target") / "snapshots").iterdir())
 
-    def test_invalid_listings_are_refused(self, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_invalid_listings_are_refused(self, local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.hub import server
 
         for answer in (
@@ -299,7 +299,7 @@ class TestCompatibility:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_incompatible_pairs_are_refused_before_their_download(
-        self, local_hub: LocalHub, cache: Cache, target: dict, drafter: dict, words: str
+        self, local_hub: LocalHub, cache: HubCache, target: dict, drafter: dict, words: str
     ) -> None:
         local_hub.repo("owner/target", {**target_files(100_000), "config.json": config(**{**TARGET, **target})})
         local_hub.repo("owner/drafter", {**drafter_files(100_000), "config.json": config(**{**DRAFTER, **drafter})})
@@ -316,7 +316,7 @@ class TestCompatibility:
             ("config.json", "no config.json"),
         ],
     )
-    def test_incomplete_repos_are_refused(self, local_hub: LocalHub, cache: Cache, lacks: str, words: str) -> None:
+    def test_incomplete_repos_are_refused(self, local_hub: LocalHub, cache: HubCache, lacks: str, words: str) -> None:
         files = target_files(100_000)
         files.pop("tokenizer_config.json")
         files.pop(lacks)
@@ -324,7 +324,7 @@ class TestCompatibility:
         with pytest.raises(UserError, match=words):
             fetch(local_hub, cache, Pair("owner/target"))
 
-    def test_a_tokenizer_with_its_own_code_is_refused(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_tokenizer_with_its_own_code_is_refused(self, local_hub: LocalHub, cache: HubCache) -> None:
         files = {
             **target_files(100_000),
             "tiktoken.model": b"x",
@@ -335,7 +335,7 @@ class TestCompatibility:
         with pytest.raises(UserError, match="requires custom Python code"):
             fetch(local_hub, cache, Pair("owner/target"))
 
-    def test_a_compatible_pair_is_downloaded(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_compatible_pair_is_downloaded(self, local_hub: LocalHub, cache: HubCache) -> None:
         local_hub.repo("owner/target", target_files(100_000))
         local_hub.repo("owner/drafter", drafter_files(100_000))
         assert download(local_hub, cache, PAIR).run(threading.Event()) is not None

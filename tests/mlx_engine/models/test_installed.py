@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mlx_engine.models.configs.families import NOT_RUNNABLE
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library import installed
 from mlx_engine.models.library.catalog import Catalog, parse_entry
 from mlx_engine.models.library.installed import InstalledPair, installed_drafters, installed_pairs
@@ -24,7 +24,7 @@ def model(folder: Path, fields: dict[str, object]) -> Path:
 
 
 def in_cache(repo: str, fields: dict[str, object]) -> Path:
-    cache = Cache()
+    cache = HubCache()
     return model(cache.snapshot(repo, "a" * 40), fields)
 
 

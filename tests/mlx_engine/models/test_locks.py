@@ -14,9 +14,9 @@ import pytest
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache, move_lock
+from mlx_engine.models.files.hub_cache import HubCache, move_lock
 from mlx_engine.models.files.locks import acquire
-from mlx_engine.models.files.repo import Listing, RemoteFile
+from mlx_engine.models.files.repo import RemoteFile, RepoListing
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -70,7 +70,7 @@ def test_other_errors_are_raised(tmp_path: Path) -> None:
         acquire(tmp_path / "file" / "it.lock")
 
 
-def test_two_concurrent_downloads_transfer_a_pair_once(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+def test_two_concurrent_downloads_transfer_a_pair_once(local_hub: LocalHub, cache: HubCache, refusal: int) -> None:
     local_hub.repo("owner/target", target_files(MB, MB // 2))
     local_hub.repo("owner/drafter", drafter_files(MB // 2))
     made = [download(local_hub, cache, throttle=Throttle(6 * MB)) for _ in range(2)]
@@ -85,7 +85,7 @@ def test_two_concurrent_downloads_transfer_a_pair_once(local_hub: LocalHub, cach
     assert sent(local_hub) == size(local_hub)
 
 
-def test_a_repo_is_marked_during_its_download(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+def test_a_repo_is_marked_during_its_download(local_hub: LocalHub, cache: HubCache, refusal: int) -> None:
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     assert not cache.is_downloading("owner/target")
@@ -96,7 +96,7 @@ def test_a_repo_is_marked_during_its_download(local_hub: LocalHub, cache: Cache,
 
 
 def test_testing_a_lock_does_not_look_like_a_download(
-    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
+    local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
     """Testing a lock means holding it for a moment."""
     monkeypatch.setattr(locks, "PROBE_TIMEOUT", 10.0)  # on a busy machine the other's moment may be long
@@ -116,22 +116,24 @@ def test_testing_a_lock_does_not_look_like_a_download(
 
 
 def test_testing_a_file_lock_does_not_look_like_another_download(
-    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
+    local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
     monkeypatch.setattr(locks, "PROBE_TIMEOUT", 60.0)
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
     looked = {file: cache.lock(listing, file) for file in listing.files}
-    lock, timers, statuses = Cache.lock, [], []
+    lock, timers, statuses = HubCache.lock, [], []
 
-    def lock_while_another_looks(self: Cache, listing: Listing, file: RemoteFile, *given: float) -> filelock.BaseFileLock | None:
+    def lock_while_another_looks(
+        self: HubCache, listing: RepoListing, file: RemoteFile, *given: float
+    ) -> filelock.BaseFileLock | None:
         if held := looked.pop(file, None):
             timers.append(threading.Timer(0.1, held.release))  # its moment
             timers[-1].start()
         return lock(self, listing, file, *given)
 
-    monkeypatch.setattr(Cache, "lock", lock_while_another_looks)
+    monkeypatch.setattr(HubCache, "lock", lock_while_another_looks)
     made = download(local_hub, cache, Pair("owner/target"))
     assert made.run(threading.Event(), lambda progress: statuses.append(progress.status)) is not None
     for timer in timers:

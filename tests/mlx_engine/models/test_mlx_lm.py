@@ -10,7 +10,7 @@ from mlx.utils import tree_flatten
 
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.engine.engine import Engine
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
 from tests.hub.server import LocalHub
@@ -21,7 +21,7 @@ def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_mlx_lm_and_the_engine_load_the_download(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mlx_lm_and_the_engine_load_the_download(local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = HERE / "e2e_qwen3"
     local_hub.repo("golden/target", published(golden / "target"))
     local_hub.repo("golden/drafter", published(golden / "drafter"))

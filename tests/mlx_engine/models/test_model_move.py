@@ -25,7 +25,7 @@ from mlx_engine.models.downloads import model_move
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache, chosen_folder, model_folder, model_folder_problem, uncleared_folder
+from mlx_engine.models.files.hub_cache import HubCache, chosen_folder, model_folder, model_folder_problem, uncleared_folder
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
 from tests.examples import sampled
@@ -42,7 +42,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def filled(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
+def filled(local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
     """A complete pair."""
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
@@ -64,10 +64,10 @@ def expect_models(local: LocalHub, root: Path) -> None:
     for name in PAIR.repos:
         repo = local.repos[name]
         commit = repo.branches["main"]
-        snapshot = Cache(root).snapshot(name, commit)
+        snapshot = HubCache(root).snapshot(name, commit)
         names = {path.name for path in snapshot.iterdir() if not path.name.endswith(".moving")}
         assert names and all((snapshot / path).read_bytes() == repo.commits[commit][path].data for path in names)
-        assert (Cache(root).folder(name) / "refs/main").read_text() == commit
+        assert (HubCache(root).folder(name) / "refs/main").read_text() == commit
 
 
 def expect_nothing_left(old: Path) -> None:
@@ -76,20 +76,20 @@ def expect_nothing_left(old: Path) -> None:
 
 @pytest.mark.parametrize("disk", DISKS)
 def test_a_move_leaves_nothing_behind(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str
+    filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str
 ) -> None:
     use_disk(disk, monkeypatch)
     (cache.root / ".locks/.slipstream.models--owner--target.lock").touch()  # of a program that died when it began to fetch
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    assert model_folder() == Cache().root == tmp_path / "new"
+    assert model_folder() == HubCache().root == tmp_path / "new"
     expect_models(filled, tmp_path / "new")
     expect_nothing_left(cache.root)
     assert not [place for place in (tmp_path / "new").rglob("*") if "moving" in place.name]
     assert [one.repo for one in local_models()] == ["owner/target", "owner/drafter"]
     filled.sent.clear()
-    assert fetch(filled, Cache()).downloaded == 0
+    assert fetch(filled, HubCache()).downloaded == 0
     if disk != "another, without links":
-        expect_whole(filled, Cache())
+        expect_whole(filled, HubCache())
         assert not scan_cache_dir(tmp_path / "new").warnings
 
 
@@ -118,7 +118,7 @@ def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
 )
 @given(moments=st.lists(st.integers(0, 90), min_size=1, max_size=4), disk=st.sampled_from(DISKS))
 def test_a_move_that_dies_at_any_change_can_be_continued(
-    filled: LocalHub, cache: Cache, tmp_path_factory: pytest.TempPathFactory, moments: list[int], disk: str
+    filled: LocalHub, cache: HubCache, tmp_path_factory: pytest.TempPathFactory, moments: list[int], disk: str
 ) -> None:
     """The move dies several times before any of its changes to the disk, then completes."""
     old, new = model_folder(), tmp_path_factory.mktemp("moved") / "new"
@@ -201,27 +201,27 @@ def run_with_kills(filled: LocalHub, old: Path, tmp_path: Path, disk: str, share
     assert not [place for place in new.rglob("*") if "moving" in place.name]
 
 
-def test_killed_at_two_lines(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+def test_killed_at_two_lines(filled: LocalHub, cache: HubCache, tmp_path: Path) -> None:
     run_with_kills(filled, cache.root, tmp_path, "another", [0.4, 0.97])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("disk", DISKS)
 @pytest.mark.parametrize("seed", range(5))
-def test_killed_at_many_moments(filled: LocalHub, cache: Cache, tmp_path: Path, disk: str, seed: int) -> None:
+def test_killed_at_many_moments(filled: LocalHub, cache: HubCache, tmp_path: Path, disk: str, seed: int) -> None:
     rng = random.Random(seed)
     run_with_kills(filled, cache.root, tmp_path, disk, [rng.random() for _ in range(4)])
 
 
 def test_an_unfinished_download_resumes_in_the_new_folder(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_disk("another", monkeypatch)
     filled.repo("owner/other", target_files(4 * MB, seed=7))
     run_until(filled, download(filled, cache, Pair("owner/other")), 2 * MB)
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    assert fetch(filled, Cache(), Pair("owner/other")).downloaded < 2.2 * MB
-    expect_whole(filled, Cache(), Pair("owner/other"))
+    assert fetch(filled, HubCache(), Pair("owner/other")).downloaded < 2.2 * MB
+    expect_whole(filled, HubCache(), Pair("owner/other"))
 
 
 @pytest.mark.parametrize("name", ["\x1b[31m", "a\nb", "\u202e"])
@@ -231,7 +231,9 @@ def test_a_folder_whose_name_could_not_be_read_again_is_refused(tmp_path: Path, 
     assert chosen_folder() is None and not (tmp_path / name).exists()
 
 
-def test_a_stopped_move_keeps_its_copies(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_move_keeps_its_copies(
+    filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_disk("another", monkeypatch)
     stop = threading.Event()
     assert not ModelMove(tmp_path / "new").run(stop, lambda done, total: done > total / 2 and stop.set())
@@ -244,7 +246,7 @@ def test_a_stopped_move_keeps_its_copies(filled: LocalHub, cache: Cache, tmp_pat
     assert sum(place.stat().st_size for place in (tmp_path / "new").rglob("blobs/*")) > 600_000 and len(copied) < 5
 
 
-def test_a_damaged_copy_aborts_the_move(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_copy_aborts_the_move(filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_disk("another", monkeypatch)
     real = os.fsync
 
@@ -261,7 +263,7 @@ def test_a_damaged_copy_aborts_the_move(filled: LocalHub, cache: Cache, tmp_path
 
 
 def test_files_that_cannot_be_removed_are_reported(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new, real = tmp_path / "new", Path.unlink
 
@@ -284,7 +286,7 @@ def test_files_that_cannot_be_removed_are_reported(
 
 class TestRefused:
     def test_a_disk_that_is_too_small(
-        self, filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, filled: LocalHub, cache: HubCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         use_disk("another", monkeypatch)
         monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(MB, 0, 200_100_000))
@@ -326,7 +328,7 @@ class TestRefused:
             ModelMove(tmp_path / "new").run(threading.Event())
 
 
-def test_links_out_of_the_folder_stay_and_are_not_followed(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+def test_links_out_of_the_folder_stay_and_are_not_followed(filled: LocalHub, cache: HubCache, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "mine").write_text("mine")
@@ -343,13 +345,13 @@ def test_nothing_is_written_below_the_mount_point_of_a_disconnected_disk(filled:
     assert ModelMove(tmp_path / "disk/models").run(threading.Event())
     shutil.rmtree(tmp_path / "disk")
     with pytest.raises(UserError, match=r"Can\'t find the model folder .*\. Connect its disk"):
-        fetch(filled, Cache())
+        fetch(filled, HubCache())
     assert not (tmp_path / "disk").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"folder": 3}', '{"folder": "relative"}', '{"folder": "/a\\u0000b"}'])
 def test_a_damaged_choice_of_the_folder_is_reported(
-    cache: Cache, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cache: HubCache, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
@@ -368,7 +370,7 @@ def test_a_damaged_choice_of_the_folder_is_reported(
 def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that started earlier does not report that the models were moved back."""
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), files.open_regular
+    place, before, real = QueueFile().path.with_name("model-folder.json"), HubCache(), files.open_regular
 
     def failing(path: Path) -> Any:
         if path == place:
@@ -395,7 +397,7 @@ def test_an_error_without_a_system_message_keeps_its_reason(
         ModelMove(tmp_path / "new").run(threading.Event())
 
 
-def test_moving_in_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_moving_in_the_terminal(filled: LocalHub, cache: HubCache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "move", str(tmp_path / "new"), "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
     assert (output["from"], output["to"], output["notes"]) == (str(cache.root), str(tmp_path / "new"), [])

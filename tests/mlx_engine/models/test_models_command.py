@@ -22,7 +22,7 @@ from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import whole_model
 from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.library import base_name, local_models, repo_of
@@ -54,7 +54,7 @@ def models(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict]:
 
 
 class TestPull:
-    def test_pull_completes_both_repos(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_pull_completes_both_repos(self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
         status, printed = models(capsys, "pull", *BOTH)
         assert status == 0, printed
         expect_whole(pair, cache)
@@ -62,7 +62,7 @@ class TestPull:
         assert QueueFile().read() == ()
 
     def test_a_failed_pull_exits_with_1_and_can_be_resumed(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.faults.extend([Fault("drop", 50_000), *[Fault("status", code=503)] * 5000])
         status, printed = models(capsys, "pull", *BOTH)
@@ -81,7 +81,7 @@ class TestPull:
         code += f"sys.exit(main({['models', 'pull', *BOTH]!r}))"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
         assert done.returncode == 0, done.stderr
-        expect_whole(local_hub, Cache(tmp_path / "home/hub"))
+        expect_whole(local_hub, HubCache(tmp_path / "home/hub"))
 
     def test_an_unreachable_hub_is_reported_with_progress(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -98,7 +98,7 @@ class TestPull:
         assert "Check your network" in ended
 
     def test_the_revision_stays_pinned_between_pulls(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.faults.extend([Fault("status", code=503)] * 5000)
         assert models(capsys, "pull", *BOTH)[0] == 1
@@ -109,7 +109,7 @@ class TestPull:
         assert status == 0 and Path(printed["folders"]["owner/target"]).name == first_commit
         assert [note for note in printed["notes"] if "newer revision" in note]
 
-    def test_a_custom_catalog_id_can_be_pulled(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_custom_catalog_id_can_be_pulled(self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
         custom_catalog_file().parent.mkdir(parents=True)
         entry = {"id": "mine", "targets": [{"repo": "owner/target"}], "drafter": {"repo": "owner/drafter"}}
         custom_catalog_file().write_text(json.dumps([entry]))
@@ -118,7 +118,7 @@ class TestPull:
         assert [one["on_disk"] for one in models(capsys, "list")[1]["pairs"] if one["id"] == "mine"] == [True]
 
     def test_the_drafter_is_found_by_name_and_chosen_by_config(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.repo("mlx/Zebra-4B-8bit", target_files(100_000))
         pair.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
@@ -149,7 +149,7 @@ class TestPull:
 
     @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
     def test_a_refused_pair_is_not_left_in_the_queue(
-        self, target: str, drafter: str, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, target: str, drafter: str, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A misspelled name would stay in the queue forever."""
         assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
@@ -194,7 +194,7 @@ class TestPull:
     @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("answers", [True, False])
     def test_ctrl_c_before_the_download_leaves_nothing(
-        self, answers: bool, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, answers: bool, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         run, listing, over = Download.run, Hub.listing, threading.Event()
         stops: list[threading.Event] = []
@@ -259,7 +259,7 @@ class TestPull:
 
 class TestOtherCommands:
     def test_list_shows_the_catalog_and_local_models(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
@@ -281,7 +281,7 @@ class TestOtherCommands:
         assert "Nothing in the catalog matches" in capsys.readouterr().err
 
     def test_fit_predicts_memory_before_the_download(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         golden = HERE / "e2e_qwen3"
         target = {path.name: path.read_bytes() for path in (golden / "target").iterdir() if path.is_file()}
@@ -298,7 +298,7 @@ class TestOtherCommands:
         )
         assert printed["memory"]["needed"] == sum(lines.values())
 
-    def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         assert models(capsys, "check") == (
@@ -356,7 +356,9 @@ class TestOtherCommands:
         busy, unreachable = capfd.readouterr().err.splitlines()
         assert "busy" in busy and "Can't reach" in unreachable
 
-    def test_rm_keeps_repos_that_another_pair_needs(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rm_keeps_repos_that_another_pair_needs(
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         pair.repo("owner/eight", target_files(50_000, seed=3))
         targets = [{"repo": "owner/target", "bits": 4}, {"repo": "owner/eight", "bits": 8}]
         custom_catalog_file().parent.mkdir(parents=True)
@@ -374,7 +376,7 @@ class TestOtherCommands:
         assert main(["models", "rm", "mine"]) == 0
         assert "owner/drafter: 0.00 GB freed" in capsys.readouterr().out and not cache.folder("owner/drafter").exists()
 
-    def test_rm_reports_the_freed_bytes(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rm_reports_the_freed_bytes(self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         status, printed = models(capsys, "rm", *BOTH)
@@ -383,7 +385,7 @@ class TestOtherCommands:
         assert models(capsys, "rm", *BOTH)[1]["freed_bytes"] == dict.fromkeys(PAIR.repos, 0)
 
     def test_rm_reports_what_it_can_not_delete(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
@@ -433,7 +435,7 @@ class TestLibrary:
     def test_the_repo_of_a_snapshot_is_found(self, tmp_path: Path, folder: str, repo: str) -> None:
         assert repo_of(tmp_path / folder) == repo
 
-    def test_an_incomplete_model_is_listed_with_its_problem(self, tmp_path: Path, cache: Cache) -> None:
+    def test_an_incomplete_model_is_listed_with_its_problem(self, tmp_path: Path, cache: HubCache) -> None:
         folder = tmp_path / ".lmstudio/models/lab/half"
         shutil.copytree(demo_pair()[0], folder)
         with (folder / "model.safetensors").open("r+b") as stream:

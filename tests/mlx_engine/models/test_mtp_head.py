@@ -16,7 +16,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.matching import find_drafter, find_local_drafter
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.mtp_head import LENGTH, head_bytes, head_tensors, pair_bytes, parse_header
 from mlx_engine.models.fit import predict_fit
 from mlx_engine.models.library import installed
@@ -49,11 +49,11 @@ def bytes_sent(local: LocalHub, path: str) -> int:
     return local.sent[repo.commits[repo.branches["main"]][path].digest]
 
 
-def snapshot(local: LocalHub, cache: Cache) -> Path:
+def snapshot(local: LocalHub, cache: HubCache) -> Path:
     return cache.snapshot("owner/whole#mtp", local.repos["owner/whole"].branches["main"])
 
 
-def expect_head(local: LocalHub, cache: Cache, rows: int, file: str = SECOND) -> None:
+def expect_head(local: LocalHub, cache: HubCache, rows: int, file: str = SECOND) -> None:
     """Check that the head is stored like a model of its own, and that nothing unfinished is left."""
     folder = snapshot(local, cache)
     assert {path.name for path in folder.iterdir()} == {"config.json", file}
@@ -67,7 +67,7 @@ def expect_head(local: LocalHub, cache: Cache, rows: int, file: str = SECOND) ->
     assert leftovers(cache) == [] and not cache.folder("owner/whole").exists()
 
 
-def test_only_the_bytes_of_the_head_are_downloaded(local_hub: LocalHub, cache: Cache) -> None:
+def test_only_the_bytes_of_the_head_are_downloaded(local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub)
     found = inspect_pair(Hub(local_hub.url), cache, PAIR)
     assert not found.problem and 0 < found.weight_sizes[1] - 1000 * ROW < 1000
@@ -80,7 +80,7 @@ def test_only_the_bytes_of_the_head_are_downloaded(local_hub: LocalHub, cache: C
     assert fetch(local_hub, cache, PAIR).downloaded == 0
 
 
-def test_the_head_is_a_drafter_on_this_disk(local_hub: LocalHub, cache: Cache) -> None:
+def test_the_head_is_a_drafter_on_this_disk(local_hub: LocalHub, cache: HubCache) -> None:
     fetch(offer(local_hub), cache, PAIR)
     target, drafter = local_models(cache)
     assert (target.repo, target.is_drafter, drafter.repo, drafter.is_drafter) == ("owner/target", False, "owner/whole#mtp", True)
@@ -89,7 +89,7 @@ def test_the_head_is_a_drafter_on_this_disk(local_hub: LocalHub, cache: Cache) -
 
 
 def test_the_terminal_downloads_checks_and_removes_a_head(
-    local_hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    local_hub: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(local_hub)
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
@@ -106,7 +106,7 @@ def test_the_terminal_downloads_checks_and_removes_a_head(
     assert local_models(cache) == []
 
 
-def test_a_head_in_a_file_of_its_own_has_a_checksum(local_hub: LocalHub, cache: Cache) -> None:
+def test_a_head_in_a_file_of_its_own_has_a_checksum(local_hub: LocalHub, cache: HubCache) -> None:
     fetch(offer(local_hub, alone=True), cache, PAIR)
     expect_head(local_hub, cache, 500, "mtp.safetensors")
     stored = snapshot(local_hub, cache) / "mtp.safetensors"
@@ -115,14 +115,14 @@ def test_a_head_in_a_file_of_its_own_has_a_checksum(local_hub: LocalHub, cache: 
     assert bytes_sent(local_hub, SECOND) == 0
 
 
-def test_a_model_without_an_index(local_hub: LocalHub, cache: Cache) -> None:
+def test_a_model_without_an_index(local_hub: LocalHub, cache: HubCache) -> None:
     files = offer(local_hub).repos["owner/whole"]
     files.commit({"config.json": config(**WHOLE), "model.safetensors": whole_files()[SECOND]})
     fetch(local_hub, cache, PAIR)
     expect_head(local_hub, cache, 500, "model.safetensors")
 
 
-def test_an_interrupted_download_continues(local_hub: LocalHub, cache: Cache) -> None:
+def test_an_interrupted_download_continues(local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub, 3000)
     run_until(local_hub, download(local_hub, cache, PAIR), 3_000_000)
     assert not snapshot(local_hub, cache).exists()
@@ -137,7 +137,7 @@ def test_faults_in_any_order(tmp_path_factory: pytest.TempPathFactory, faults: l
     with hub(30 * MB) as local:
         offer(local, 1500)
         local.faults.extend(faults)
-        cache = Cache(tmp_path_factory.mktemp("cache"))
+        cache = HubCache(tmp_path_factory.mktemp("cache"))
         with Impatience(local):
             for part in (*pauses, None):
                 local.faults.extendleft([None, None])  # for the header and its length
@@ -150,7 +150,7 @@ def test_faults_in_any_order(tmp_path_factory: pytest.TempPathFactory, faults: l
 
 
 @pytest.mark.parametrize("kind", ["drop", "reset", "short", "status"])
-def test_a_header_is_requested_again(kind: str, local_hub: LocalHub, cache: Cache) -> None:
+def test_a_header_is_requested_again(kind: str, local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub).faults.extend([Fault(kind, 3), None, Fault(kind, 3), None, None])
     fetch(local_hub, cache, PAIR)
     expect_head(local_hub, cache, 500)
@@ -159,7 +159,7 @@ def test_a_header_is_requested_again(kind: str, local_hub: LocalHub, cache: Cach
 def test_killed_at_two_moments(tmp_path: Path) -> None:
     with hub(10 * MB) as local:
         offer(local, 2000)
-        cache = Cache(tmp_path / "cache")
+        cache = HubCache(tmp_path / "cache")
         total = 4000 * ROW + 200_000
         kills, read = run_with_kills(local, cache, [0.3, 0.5], drafter="owner/whole#mtp", total=total)
         assert kills == 2 and read <= 1.1 * total + 3000  # headers
@@ -167,7 +167,7 @@ def test_killed_at_two_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_infinity_is_downloaded_again(times: int, local_hub: LocalHub, cache: Cache) -> None:
+def test_infinity_is_downloaded_again(times: int, local_hub: LocalHub, cache: HubCache) -> None:
     """Wrong weights that are finite can't be told from others, because the hub has no checksum for a part."""
     fetch(offer(local_hub), cache, Pair("owner/target"))
     local_hub.faults.extend([None, None, *[Fault("wrong", 1)] * (times * times)])  # after the header and its length; two ranges
@@ -183,13 +183,13 @@ def test_infinity_is_downloaded_again(times: int, local_hub: LocalHub, cache: Ca
     expect_head(local_hub, cache, 500)
 
 
-def test_a_quantized_head_is_downloaded(local_hub: LocalHub, cache: Cache) -> None:
+def test_a_quantized_head_is_downloaded(local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub).repos["owner/whole"].commit(whole_files() | {SECOND: tensors(MIXED, "U32")})
     fetch(local_hub, cache, PAIR)
     assert head_bytes(snapshot(local_hub, cache)) == 2 * 500 * 512 * 4
 
 
-def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: Cache) -> None:
+def test_a_host_without_ranges_is_refused(local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub).ranges = False
     with pytest.raises(UserError, match=r"can't send parts of files, so the MTP head of owner/whole#mtp can't be downloaded"):
         fetch(local_hub, cache, PAIR)
@@ -216,7 +216,7 @@ def with_shape(shape: list[int]) -> bytes:
     ],
     ids=["none", "another dtype", "cut short", "no length", "no header", "another shape"],
 )
-def test_what_is_not_a_head_is_refused(files: dict[str, bytes], words: str, local_hub: LocalHub, cache: Cache) -> None:
+def test_what_is_not_a_head_is_refused(files: dict[str, bytes], words: str, local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub).repos["owner/whole"].commit({**whole_files(), **files})
     with pytest.raises(UserError, match=words):
         inspect_pair(Hub(local_hub.url), cache, PAIR)
@@ -235,13 +235,13 @@ def test_any_header_is_read_or_refused(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("index", [{"weight_map": []}, {"weight_map": {"mtp.fc.weight": ["a"]}}, {}])
-def test_an_invalid_index_is_refused(index: dict, local_hub: LocalHub, cache: Cache) -> None:
+def test_an_invalid_index_is_refused(index: dict, local_hub: LocalHub, cache: HubCache) -> None:
     offer(local_hub).repos["owner/whole"].commit({**whole_files(), "model.safetensors.index.json": config(**index)})
     with pytest.raises(UserError, match=r"is damaged|has no MTP head"):
         inspect_pair(Hub(local_hub.url), cache, PAIR)
 
 
-def test_a_whole_model_is_not_downloaded_as_a_drafter(local_hub: LocalHub, cache: Cache) -> None:
+def test_a_whole_model_is_not_downloaded_as_a_drafter(local_hub: LocalHub, cache: HubCache) -> None:
     problem = inspect_pair(Hub(offer(local_hub).url), cache, Pair("owner/target", "owner/whole")).problem
     assert str(problem) == "“owner/whole” is a whole model. Enter owner/whole#mtp to download only its MTP head."
 
@@ -275,7 +275,7 @@ class TestInsideTheTarget:
         assert model.head == 1000 * ROW and pair_bytes(folder, folder) == (model.bytes - model.head, model.head)
         assert pair_bytes(folder, None) == (model.bytes - model.head, 0)
 
-    def test_a_repo_with_its_own_head_is_downloaded_once(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_repo_with_its_own_head_is_downloaded_once(self, local_hub: LocalHub, cache: HubCache) -> None:
         offer(local_hub)
         found = inspect_pair(Hub(local_hub.url), cache, both := Pair("owner/whole", "owner/whole"))
         target, head = found.weight_sizes

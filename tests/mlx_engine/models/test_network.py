@@ -11,7 +11,7 @@ from huggingface_hub import close_session
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.hub import Hub
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
@@ -20,7 +20,7 @@ from tests.mlx_engine.models.downloads import expect_whole, fetch
 TARGET = Pair("owner/target")
 
 
-def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """The local hub acts as the proxy; nothing else can resolve hub.example."""
     local_hub.repo("owner/target", target_files(100_000))
     monkeypatch.setenv("HTTP_PROXY", local_hub.url)
@@ -52,7 +52,7 @@ def secure(local_hub: LocalHub, tmp_path: Path) -> Iterator[tuple[LocalHub, Path
     yield local_hub, certificate
 
 
-def test_a_trusted_certificate_is_accepted(secure: tuple[LocalHub, Path], cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trusted_certificate_is_accepted(secure: tuple[LocalHub, Path], cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     local, certificate = secure
     local.repo("owner/target", target_files(100_000))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))

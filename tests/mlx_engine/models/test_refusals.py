@@ -11,8 +11,8 @@ import pytest
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.hub import Hub
-from mlx_engine.models.files.hub_cache import Cache
-from mlx_engine.models.files.partial import Partial
+from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.models.files.partial import PartialFile
 from tests.hub.repos import Repo, StoredFile, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.models.downloads import download, expect_whole, fetch, leftovers
@@ -28,7 +28,7 @@ def hub(local_hub: LocalHub) -> LocalHub:
     return local_hub
 
 
-def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
+def refusal(local: LocalHub, cache: HubCache, **options: Any) -> str:
     """Return the message of a refused download, which succeeds once nothing is refused any more."""
     made = download(local, cache, **options)
     with pytest.raises(UserError) as error:
@@ -57,7 +57,7 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
     ],
     ids=["an expired token", "a token without the right", "disabled", "nonsense"],
 )
-def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub, cache: Cache) -> None:
+def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub, cache: HubCache) -> None:
     hub.api_faults.extend([fault] * 2)  # the second request has the keychain's token
     assert refusal(hub, cache, token="hf_mine").startswith(words.format(hub=hub.url))
 
@@ -76,7 +76,7 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
     ],
     ids=["links that never work", "permanent", "no such range"],
 )
-def test_refusals_of_the_content_host_are_explained(code: int, words: str, hub: LocalHub, cache: Cache) -> None:
+def test_refusals_of_the_content_host_are_explained(code: int, words: str, hub: LocalHub, cache: HubCache) -> None:
     hub.faults.extend([Fault("status", code=code)] * 1000)
     assert re.search(words, refusal(hub, cache))
 
@@ -147,7 +147,7 @@ def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub,
         Hub(hub.url).listing("owner/target")
 
 
-def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> None:
+def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: HubCache) -> None:
     """Each time, its history is squashed, so that the pinned commit is gone."""
     repo: Repo = hub.repos["owner/target"]
     seeds = iter(range(10, 1000))
@@ -162,19 +162,19 @@ def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> 
     fetch(hub, cache)
 
 
-def test_a_disk_without_large_files_is_reported(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(self: Partial, *given: Any) -> bool:
+def test_a_disk_without_large_files_is_reported(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(self: PartialFile, *given: Any) -> bool:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Partial, "write", too_large)
+        patched.setattr(PartialFile, "write", too_large)
         with pytest.raises(UserError, match=r"doesn't support files this large\. Move the model folder to another disk\."):
             download(hub, cache).run(threading.Event())
     fetch(hub, cache)
     expect_whole(hub, cache)
 
 
-def test_a_special_file_in_place_of_a_partial_file_is_refused(hub: LocalHub, cache: Cache) -> None:
+def test_a_special_file_in_place_of_a_partial_file_is_refused(hub: LocalHub, cache: HubCache) -> None:
     listing = Hub(hub.url).listing("owner/target")
     cache.prepare(listing)
     place = cache.partial(listing, next(file for file in listing.files if file.lfs))

@@ -18,7 +18,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder, read_json
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.models.files.checkpoint import check_safetensors, read_config, recommended_sampling, weight_files
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
@@ -71,7 +71,7 @@ def test_a_local_model_is_refused(name: str, kind: str, tmp_path: Path, monkeypa
     make(kind, folder / name, monkeypatch)
     with pytest.raises(UserError, match=f"{name}” isn't a regular file. Delete it, then try again."):
         promptly(lambda: read_config(folder))
-    promptly(lambda: local_models(Cache(tmp_path)))
+    promptly(lambda: local_models(HubCache(tmp_path)))
     if name == "generation_config.json":
         assert promptly(lambda: recommended_sampling(folder)) == Sampling()
     if name == "model.safetensors":
@@ -112,7 +112,7 @@ def test_a_file_that_is_far_too_large_is_refused_before_it_is_read(name: str, tm
 
 
 def test_a_model_in_the_cache_is_reported(
-    kind: str, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     local_hub.repo("owner/target", target_files(100_000))
     fetch(local_hub, cache, Pair("owner/target"))
@@ -130,7 +130,7 @@ def test_a_model_in_the_cache_is_reported(
 
 
 def test_a_special_blob_does_not_count_as_downloaded(
-    kind: str, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+    kind: str, local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), "empty.json": b""})
     fetch(local_hub, cache, Pair("owner/target"))

@@ -15,7 +15,7 @@ from mlx_engine.cli.console import ask, note, prepare, print_json, progress, say
 from mlx_engine.cli.main import main
 from mlx_engine.contract.visible import visible
 from mlx_engine.models.downloads.hub import Hub
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from tests.golden.__main__ import HERE
 from tests.hub import server
 from tests.hub.server import LocalHub
@@ -74,7 +74,7 @@ def test_names_of_folders_are_made_visible(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_error_messages_are_made_visible(
-    cache: Cache, local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    cache: HubCache, local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
     (tmp_path / HOSTILE).mkdir()

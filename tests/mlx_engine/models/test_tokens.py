@@ -14,7 +14,7 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import expect_whole, fetch
@@ -32,7 +32,7 @@ def bearers(local: LocalHub) -> set[str | None]:
     return {bearer for _, _, bearer in local.asked}
 
 
-def test_the_keychain_is_used_only_if_a_repo_requires_a_token(gated: LocalHub, cache: Cache) -> None:
+def test_the_keychain_is_used_only_if_a_repo_requires_a_token(gated: LocalHub, cache: HubCache) -> None:
     assert store_token(gated.url, " hf_mine\n") == "me"
     gated.asked.clear()
     assert Hub(gated.url).listing("owner/target").files
@@ -42,7 +42,7 @@ def test_the_keychain_is_used_only_if_a_repo_requires_a_token(gated: LocalHub, c
     assert bearers(gated) == {None, "Bearer hf_mine"}
 
 
-def test_a_private_repo_is_downloaded_with_a_token(gated: LocalHub, cache: Cache) -> None:
+def test_a_private_repo_is_downloaded_with_a_token(gated: LocalHub, cache: HubCache) -> None:
     gated.repos["owner/target"].private = True
     gated.repos["owner/target"].admitted = frozenset({"hf_mine"})
     store_token(gated.url, "hf_mine")
@@ -51,7 +51,7 @@ def test_a_private_repo_is_downloaded_with_a_token(gated: LocalHub, cache: Cache
 
 
 def test_the_environment_and_the_hubs_login_take_precedence(
-    gated: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    gated: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store_token(gated.url, "hf_mine")
     login = tmp_path_factory.mktemp("login") / "token"
@@ -65,7 +65,7 @@ def test_the_environment_and_the_hubs_login_take_precedence(
     expect_whole(gated, cache)
 
 
-def test_a_stored_token_without_access_is_reported(gated: LocalHub, cache: Cache) -> None:
+def test_a_stored_token_without_access_is_reported(gated: LocalHub, cache: HubCache) -> None:
     store_token(gated.url, "hf_other")
     with pytest.raises(UserError, match=re.escape(f"Request access at {gated.url}/owner/drafter")):
         fetch(gated, cache)
@@ -94,7 +94,7 @@ def test_an_unknown_token_is_not_stored(gated: LocalHub) -> None:
     assert stored_token(gated.url) is None
 
 
-def test_without_a_keychain(gated: LocalHub, cache: Cache) -> None:
+def test_without_a_keychain(gated: LocalHub, cache: HubCache) -> None:
     keyring.set_keyring(NoKeychain())
     with pytest.raises(UserError, match=r"Can't store the token in the keychain .* “hf auth login”"):
         store_token(gated.url, "hf_mine")

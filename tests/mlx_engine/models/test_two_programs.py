@@ -25,7 +25,7 @@ from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.downloads.transfer import FileTransfer
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache, DeletedModels, choose_folder, model_folder, move_lock, uncleared_folder
+from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, choose_folder, model_folder, move_lock, uncleared_folder
 from mlx_engine.models.files.partial import received_so_far
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import drafter_files, target_files
@@ -70,7 +70,7 @@ class Another:
     It waits for a new mark, so no other download may start in between.
     """
 
-    def __init__(self, hub: LocalHub, cache: Cache) -> None:
+    def __init__(self, hub: LocalHub, cache: HubCache) -> None:
         environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
         words = [sys.executable, "-c", PULL, "models", "pull", *BOTH, "--json"]
         pipe, before = subprocess.PIPE, len(marks(cache))
@@ -89,7 +89,7 @@ class Another:
 
 
 @contextmanager
-def another(hub: LocalHub, cache: Cache) -> Iterator[Another]:
+def another(hub: LocalHub, cache: HubCache) -> Iterator[Another]:
     made = Another(hub, cache)
     try:
         yield made
@@ -97,7 +97,7 @@ def another(hub: LocalHub, cache: Cache) -> Iterator[Another]:
         made.kill()
 
 
-def marks(cache: Cache) -> list[Path]:
+def marks(cache: HubCache) -> list[Path]:
     return list(cache.lock_folder("owner/target").glob("*.fetching.lock"))
 
 
@@ -110,7 +110,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     raise AssertionError("it did not happen")
 
 
-def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: Cache) -> None:
+def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: HubCache) -> None:
     hub.repo("owner/target", target_files(5 * MB, MB))
     first = download(hub, cache)
     listing = first.hub.listing("owner/target")
@@ -141,7 +141,7 @@ def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: 
     assert not list(cache.root.rglob("*.fetching.lock*"))
 
 
-def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: Cache) -> None:
+def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: HubCache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         waits = threading.Event()
@@ -164,7 +164,7 @@ def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: Ca
     assert sent(hub) <= 1.1 * size(hub) + in_flight
 
 
-def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: Cache) -> None:
+def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: HubCache) -> None:
     events: list[QueueEvent] = []
     hub.allow(MB)
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
@@ -184,7 +184,7 @@ def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: Cache)
     assert QueueFile().read() == ()
 
 
-def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: Cache) -> None:
+def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: HubCache) -> None:
     QueueFile().put(PAIR, state="paused")
     events: list[QueueEvent] = []
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
@@ -200,7 +200,7 @@ def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: Cach
     assert shown == [[("paused", "")], [("failed", "No network.")], []]
 
 
-def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert main(["models", "rm", *BOTH]) == 1
@@ -217,7 +217,7 @@ def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: Cach
 
 @pytest.mark.parametrize("removed", ["remove", "discard", "take"])
 def test_a_download_waits_for_the_end_of_a_removal(
-    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, removed: str
+    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, removed: str
 ) -> None:
     hub.allow(MB)
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", SILENCE)
@@ -233,14 +233,14 @@ def test_a_download_waits_for_the_end_of_a_removal(
             outcome.append(error)
 
     thread, waits = threading.Thread(target=work), threading.Event()
-    look, acquire = Cache.is_downloading, locks.acquire
+    look, acquire = HubCache.is_downloading, locks.acquire
 
     def acquire_and_tell(path: Path, timeout: float = 0.0) -> Any:
         if threading.current_thread() is thread and "owner--target" in path.name:
             waits.set()
         return acquire(path, timeout)
 
-    def look_and_then(self: Cache, repo: str) -> bool:
+    def look_and_then(self: HubCache, repo: str) -> bool:
         found = look(self, repo)
         if threading.current_thread() is not thread and repo == "owner/target" and not thread.ident:
             thread.start()  # another download starts
@@ -248,7 +248,7 @@ def test_a_download_waits_for_the_end_of_a_removal(
         return found
 
     monkeypatch.setattr(locks, "acquire", acquire_and_tell)
-    monkeypatch.setattr(Cache, "is_downloading", look_and_then)
+    monkeypatch.setattr(HubCache, "is_downloading", look_and_then)
     match removed:
         case "remove":
             assert cache.remove("owner/target") > 0
@@ -262,7 +262,7 @@ def test_a_download_waits_for_the_end_of_a_removal(
     expect_whole(hub, cache)
 
 
-def test_a_long_removal_is_reported(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_removal_is_reported(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
     cache.root.mkdir()
     with cache.removing(["owner/drafter"]):
@@ -276,7 +276,7 @@ def test_a_long_removal_is_reported(hub: LocalHub, cache: Cache, monkeypatch: py
     assert not list((cache.root / ".locks").glob(".slipstream*"))
 
 
-def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: Cache) -> None:
+def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: HubCache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert cache.is_downloading("owner/target")
@@ -289,7 +289,7 @@ def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: Cache) -> N
     assert cache.remove("owner/target") > 0
 
 
-def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: Cache) -> None:
+def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: HubCache) -> None:
     fetch(hub, cache)
     held = locks.acquire(cache.lock_folder("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
     assert held is not None
@@ -301,7 +301,7 @@ def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: Cache)
 
 
 def test_moves_and_downloads_exclude_each_other(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = Cache()
+    cache = HubCache()
     sentence = r"^owner/drafter is being downloaded"
     with cache.downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
         ModelMove(tmp_path / "new").run(threading.Event())
@@ -314,20 +314,20 @@ def test_moves_and_downloads_exclude_each_other(hub: LocalHub, tmp_path: Path, m
     held.release()
     fetch(hub, cache)
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    expect_whole(hub, Cache(tmp_path / "new"))
+    expect_whole(hub, HubCache(tmp_path / "new"))
 
 
 def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
     hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A download that read the model folder before a move and starts during its clean-up, or after it."""
-    fetch(hub, Cache(), Pair("owner/target"))
-    before, reports = Cache(), []
+    fetch(hub, HubCache(), Pair("owner/target"))
+    before, reports = HubCache(), []
     clear = ModelMove._clear_folders
 
     def clear_and_meanwhile(self: ModelMove, root: Path) -> None:
         assert uncleared_folder() == before.root and model_folder() == tmp_path / "new"
-        for cache in (before, Cache(before.root)):
+        for cache in (before, HubCache(before.root)):
             with pytest.raises(UserError) as refused:
                 download(hub, cache).run(threading.Event())
             reports.append(str(refused.value))
@@ -340,22 +340,22 @@ def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
     with pytest.raises(UserError, match=r"^The models were moved to “.*/new”\. Try again\.$"):
         download(hub, before).run(threading.Event())
     assert sent(hub) == 0 and not list(before.root.glob("models--*"))
-    fetch(hub, Cache())
-    expect_whole(hub, Cache(tmp_path / "new"))
+    fetch(hub, HubCache())
+    expect_whole(hub, HubCache(tmp_path / "new"))
 
 
 def test_a_continued_move_checks_for_downloads_too(hub: LocalHub, tmp_path: Path) -> None:
-    left = Cache()
+    left = HubCache()
     choose_folder(tmp_path / "new", uncleared=left.root)  # and then it was killed
     sentence = r"^owner/drafter is being downloaded"
-    with Cache(left.root).downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
+    with HubCache(left.root).downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
         ModelMove(tmp_path / "new").run(threading.Event())
     assert uncleared_folder() == left.root
     assert ModelMove(tmp_path / "new").run(threading.Event()) and uncleared_folder() is None
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: Cache) -> None:
+def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: HubCache) -> None:
     for concurrent, state, words in (
         (True, "waiting", "Another program is still downloading this pair"),
         (False, "paused", "Run the command again"),
@@ -383,7 +383,7 @@ def test_a_late_update_does_not_restore_a_cancelled_pair() -> None:
     assert QueueFile().read() == ()
 
 
-def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first reader may be slow to report."""
     events: list[QueueEvent] = []
     done = threading.Event()
@@ -412,7 +412,7 @@ def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: Cache, monkey
     assert last.queue == ()
 
 
-def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk is when users pause or cancel."""
     other = Pair("owner/target")
     events: list[QueueEvent] = []
@@ -442,7 +442,7 @@ def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: Cache, monke
 
 
 def test_waiting_for_several_files_is_reported_once(
-    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hub.repo("owner/target", target_files(*[MB] * 4))
     listing = Hub(hub.url).listing("owner/target")

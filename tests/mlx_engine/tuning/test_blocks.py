@@ -10,7 +10,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.dflash2.model import DFlash2Drafter
 from mlx_engine.drafters.parts.block_tensors import matrices, vectors
 from mlx_engine.drafters.registry import parse
-from mlx_engine.tuning.block_loss import Batch, BlockLoss
+from mlx_engine.tuning.block_loss import BlockBatch, BlockLoss
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import Case
 
@@ -22,13 +22,13 @@ def model(case: Case) -> BlockLoss:
     return BlockLoss(parse(case.config), dict(case.weights), mx.float32, embed, head)
 
 
-def blocks(case: Case, seed: int = 3) -> Batch:
+def blocks(case: Case, seed: int = 3) -> BlockBatch:
     """Two sequences of 40 positions, with three anchors each."""
     config, rng = parse(case.config), np.random.default_rng(seed)
     tokens = rng.integers(1, config.vocab_size, (2, 3, config.block_size)).astype(np.uint32)
     features = mx.array(rng.normal(size=(2, 40, config.hidden_size * len(config.taps))).astype(np.float32))
     weights = mx.array(rng.random((2, 3, config.block_size - 1)).astype(np.float32))
-    return Batch(features, mx.array(tokens), mx.array([[0, 7, 39], [1, 20, 40]]), weights)
+    return BlockBatch(features, mx.array(tokens), mx.array([[0, 7, 39], [1, 20, 40]]), weights)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,7 +97,7 @@ def test_positions_at_and_after_the_anchor_are_not_seen():
     other = mx.array(batch.features)
     other[:, 7:] = 9.0
     found = [
-        trained.logits({}, Batch(features, batch.blocks, batch.anchors, batch.weights)) for features in (batch.features, other)
+        trained.logits({}, BlockBatch(features, batch.blocks, batch.anchors, batch.weights)) for features in (batch.features, other)
     ]
     assert mx.array_equal(found[0][0, :2], found[1][0, :2])  # anchors 0 and 7
     assert not mx.allclose(found[0][0, 2], found[1][0, 2])

@@ -12,7 +12,7 @@ from mlx_engine.cli import session
 from mlx_engine.cli import tune as command
 from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Tuned, TuningProgress
+from mlx_engine.contract.events import Tuned, WorkProgress
 from mlx_engine.contract.requests import Message, TuneDrafter
 from mlx_engine.models.files import tuning_files
 from mlx_engine.tuning import tuner
@@ -76,7 +76,7 @@ def test_removing_says_that_a_paused_run_was_deleted(options, capsys):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_without_a_terminal_each_phase_and_tenth_is_a_line(terminal, monkeypatch, capsys):
     phases = [("one", number / 100) for number in range(30)] + [("two", number / 100) for number in range(29, 50)]
-    steps = [TuningProgress(fraction, EngineText(code, code)) for code, fraction in phases]
+    steps = [WorkProgress(fraction, EngineText(code, code)) for code, fraction in phases]
     monkeypatch.setattr(session, "cancellable", lambda *_: iter(steps))
     monkeypatch.setattr(session, "shows_progress", lambda: terminal)
     session.measure(None, TuneDrafter(()))

@@ -14,7 +14,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files import tuning_files
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.tuning import recorded_replies, tuner
-from mlx_engine.tuning.block_loss import Batch
+from mlx_engine.tuning.block_loss import BlockBatch
 from mlx_engine.tuning.recorded_replies import TargetReply
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan
 from tests.mlx_engine.conftest import loaded
@@ -95,7 +95,7 @@ def test_the_gradient_of_several_batches_is_that_of_one_with_all_blocks(tmp_path
     case, plan = Case("01_v1_full"), TrainingPlan(steps=1, rate=1e-3, muon=0.0, seed=0)
     parts = [blocks(case, 3), blocks(case, 4)]
     parts[1].weights[:] = 0.1 * parts[1].weights
-    whole = Batch(*(mx.concatenate([getattr(part, name) for part in parts]) for name in Batch.__dataclass_fields__))
+    whole = BlockBatch(*(mx.concatenate([getattr(part, name) for part in parts]) for name in BlockBatch.__dataclass_fields__))
     loss, gradient = Trainer(model(case), plan, dict(case.weights), tmp_path / "state")._gradient(parts)
     expected, slopes = mx.value_and_grad(model(case))(dict(case.weights), whole)
     assert loss == pytest.approx(expected.item(), rel=1e-5)

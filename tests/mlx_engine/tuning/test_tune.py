@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Event, Round, Tuned, TuningProgress
+from mlx_engine.contract.events import Event, Round, Tuned, WorkProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
@@ -75,7 +75,7 @@ def run(engine: Engine, request: TuneDrafter, stop_after: int | None = None) -> 
 
 def test_progress_rises_to_the_result_and_nothing_else_is_left(engine, folders, cache):
     *progress, result = run(engine, REQUEST)
-    assert all(isinstance(event, TuningProgress) for event in progress) and isinstance(result, Tuned)
+    assert all(isinstance(event, WorkProgress) for event in progress) and isinstance(result, Tuned)
     fractions = [event.fraction for event in progress]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] < 1
     assert sum(event.step.code == "tuning_step" for event in progress) == STEPS

@@ -26,7 +26,7 @@ from app.views.compare.compare_view import CompareDialog
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import CompareResult, CompletedReply, ContestantResult, NextReply, TextDifference
 from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, LoadPair, Message, with_drafters
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
@@ -42,7 +42,7 @@ Places = tuple[Path, Path, Path]
 
 
 def in_cache(repo: str, fields: dict[str, object]) -> Path:
-    folder = Cache().snapshot(repo, "a" * 40)
+    folder = HubCache().snapshot(repo, "a" * 40)
     folder.mkdir(parents=True)
     (folder / "config.json").write_bytes(config(**fields))
     (folder / "model.safetensors").write_bytes(weights(1, 2000))
@@ -201,7 +201,7 @@ def test_the_drafters_follow_the_model_folder(begin: Start, places: Places) -> N
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog_with_drafters(app)
-    root, new = Cache().root, Cache().root.with_name("moved")
+    root, new = HubCache().root, HubCache().root.with_name("moved")
     app.loader.moved(root, new)
     assert app.loader.drafters == tuple(new / one.relative_to(root) for one in (first, second))
 

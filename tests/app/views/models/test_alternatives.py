@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mlx_engine.hardware import machine
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.catalog import custom_catalog_file
 from mlx_engine.models.library.pair import Pair
 from tests.app.scripted_engine import FACTS
@@ -63,7 +63,7 @@ def test_the_recommended_quantization_is_shown_first(begin: Start, monkeypatch: 
 
 def test_a_head_in_the_targets_folder_is_one_of_its_drafters(begin: Start) -> None:
     """Its bytes are not counted as the target's, too."""
-    folder = Cache().snapshot("owner/whole", "a" * 40)
+    folder = HubCache().snapshot("owner/whole", "a" * 40)
     folder.mkdir(parents=True)
     for name, data in whole_files().items():
         (folder / name).write_bytes(data)

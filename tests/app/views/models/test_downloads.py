@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
 from mlx_engine.models.downloads.download_queue import QueueFile
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.app.views.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import target_files
@@ -38,7 +38,7 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     monkeypatch.setattr("app.session.picker.survey", slow)
     app.services.picker.refresh()
     app.until(began.is_set)
-    fetch(hub, Cache())
+    fetch(hub, HubCache())
     app.services.picker.refresh()
     qtbot.wait(300)
     proceed.set()
@@ -89,7 +89,7 @@ def test_a_download_continues_after_a_token_was_saved(begin: Start, hub: LocalHu
     hub.rate = None
     app.until(lambda: state(app) == "ready")
     app.until(lambda: not downloads.pairs)
-    assert (Cache().folder("owner/other") / "refs/main").is_file()
+    assert (HubCache().folder("owner/other") / "refs/main").is_file()
 
 
 def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> None:
@@ -99,7 +99,7 @@ def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> 
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "paused")
-    fetch(hub, Cache())  # as `slipstream models pull` does
+    fetch(hub, HubCache())  # as `slipstream models pull` does
     QueueFile().remove(PAIR)
     app.until(lambda: PAIR not in app.services.picker.downloads.pairs)
     app.until(lambda: state(app) == "ready")

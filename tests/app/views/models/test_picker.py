@@ -25,7 +25,7 @@ from mlx_engine.models.downloads import model_move
 from mlx_engine.models.downloads.bandwidth import download_limit
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files import locks
-from mlx_engine.models.files.hub_cache import Cache, DeletedModels, move_lock
+from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, move_lock
 from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
@@ -110,7 +110,7 @@ def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, 
 
 
 def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalHub) -> None:
-    fetch(hub, Cache())
+    fetch(hub, HubCache())
     gate = threading.Event()
     app = begin(ScriptedEngine([[commit("a"), gate, done()]]))
     opened(app)
@@ -126,7 +126,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalH
 
 def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
     """Even if the result cannot be stored, as with this engine."""
-    fetch(hub, Cache())
+    fetch(hub, HubCache())
     app = begin()
     opened(app)
     app.until(lambda: app.services.picker.machine_measured and not app.roofline_runner.running)
@@ -151,7 +151,7 @@ def weights(root: Path) -> int:
 
 
 def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(begin: Start, hub: LocalHub) -> None:
-    cache = Cache()
+    cache = HubCache()
     fetch(hub, cache)
     app = begin()
     opened(app)
@@ -168,7 +168,7 @@ def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(begin: Start, hub: L
 
 
 def test_a_failed_restore_can_be_repeated(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = Cache()
+    cache = HubCache()
     fetch(hub, cache)
     app = begin()
     opened(app)
@@ -252,7 +252,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     begin: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_HUB_CACHE")
-    before = Cache()
+    before = HubCache()
     fetch(hub, before)
     goes_on = threading.Event()
     real = model_move.ModelMove._copy_file

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.session import server_agents
 from app.session.server_agents import open_terminal, write_script
-from mlx_engine.cli.agents import AGENTS, Server
+from mlx_engine.cli.agents import AGENTS, AgentServer
 from tests.app.views.server.conftest import Start, page_of, turn_on
 
-SERVER = Server("http://127.0.0.1:8484", "a-secret-key", "demo-pair", 2048)
+SERVER = AgentServer("http://127.0.0.1:8484", "a-secret-key", "demo-pair", 2048)
 
 
 def run(script: Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -71,8 +71,8 @@ def test_an_agent_is_started_in_the_chosen_folder_once_the_server_is_on(
     page = page_of(app)
     assert not page.start_agent.isEnabled() and not page.copy_commands.isEnabled()
     server = turn_on(app)
-    assert server.for_agents == Server(server.url, server.key, "demo-pair", 2048)
-    started: list[tuple[str, Server, Path]] = []
+    assert server.for_agents == AgentServer(server.url, server.key, "demo-pair", 2048)
+    started: list[tuple[str, AgentServer, Path]] = []
     monkeypatch.setattr("app.views.server.server_dialog.start_agent", lambda *given: started.append(given) or len(started) > 1)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "")
     page.start_agent.click()
