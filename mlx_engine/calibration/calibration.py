@@ -58,10 +58,10 @@ def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Gen
     room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2)
     depths = tuple(depth for depth in _DEPTHS if depth < room) or (SEED_ROWS,)
     passes = [("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))]
-    found: list[dict[tuple[str, int], list[float]]] = []
+    measured: list[dict[tuple[str, int], list[float]]] = []
     began, total, done = time.perf_counter(), len(depths) * (_TIMES + 1) * len(passes), 0
     for depth in depths:
-        if found and time.perf_counter() - began > _ENOUGH_S:
+        if measured and time.perf_counter() - began > _ENOUGH_S:
             break
         step = EngineText.of("measuring_at_depth", "Measuring at {depth:,} tokens", depth=depth)
         yield WorkProgress(done / total, step)
@@ -75,15 +75,15 @@ def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Gen
                 if cancel.is_set():
                     return None
             yield WorkProgress(done / total, step)
-        found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
+        measured.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del timer
         mx.clear_cache()
-    timer = PassTimer(pair.target, drafter, depths[len(found) - 1], pair.operations)
+    timer = PassTimer(pair.target, drafter, depths[len(measured) - 1], pair.operations)
     queued = device.runs_beside_host() and _queuing_is_faster(timer, block, cancel)
     if cancel.is_set():
         return None
     yield WorkProgress(1.0, EngineText.of("measured", "Measured"))
-    return replace(table_of(depths, widths, found), queued=queued)
+    return replace(table_of(depths, widths, measured), queued=queued)
 
 
 def _queuing_is_faster(timer: PassTimer, width: int, cancel: threading.Event) -> bool:

@@ -137,12 +137,12 @@ def try_kernels(
     Yields:
         Progress, then the result.
     """
-    found = dict[str, KernelTrial]()
+    by_kernel = dict[str, KernelTrial]()
     for trial in trials.check():
-        found[trial.kernel] = trial
+        by_kernel[trial.kernel] = trial
         step = EngineText.of("kernel_tried", "{kernel}: {why}", kernel=trial.kernel, why=str(trial.why))
-        yield WorkProgress(0.2 * len(found) / len(KERNELS), step)
-    right = tuple(name for name, trial in found.items() if trial.why is _RIGHT)
+        yield WorkProgress(0.2 * len(by_kernel) / len(KERNELS), step)
+    right = tuple(name for name, trial in by_kernel.items() if trial.why is _RIGHT)
     kept, slow = dict[int, Names](), set[str]()
     try:
         for index, depth in enumerate(trials.depths if right else ()):
@@ -153,17 +153,17 @@ def try_kernels(
                 yield WorkProgress(0.2 + 0.8 * (index + done) / len(trials.depths), step)
                 slow.update(slower)
             for name in right:
-                savings = (*found[name].savings, paired.saving(right, _without(right, name)))
-                found[name] = replace(found[name], savings=savings)
+                savings = (*by_kernel[name].savings, paired.saving(right, _without(right, name)))
+                by_kernel[name] = replace(by_kernel[name], savings=savings)
     except Exception as error:  # from a set of kernels that are correct one by one
         if memory.exhausted(error):
             raise
-        found |= {name: replace(found[name], why=failure(error)) for name in right}
+        by_kernel |= {name: replace(by_kernel[name], why=failure(error)) for name in right}
         kept = {}
     for name in right if kept else ():
         used = tuple(depth for depth in kept if name in kept[depth])
-        found[name] = replace(found[name], used_at=used, why=_reason(used, found[name].savings, name in slow))
-    yield KernelsSelected(tuple(found.values()), tuple(kept), _switch_length(found, kept))
+        by_kernel[name] = replace(by_kernel[name], used_at=used, why=_reason(used, by_kernel[name].savings, name in slow))
+    yield KernelsSelected(tuple(by_kernel.values()), tuple(kept), _switch_length(by_kernel, kept))
 
 
 class _PairedTimes:

@@ -80,13 +80,13 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_tune(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+def check_tune(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Exit with a usage error if prompts are missing, or options are in conflict."""
-    if given.new and (given.drafter or not given.target):
+    if args.new and (args.drafter or not args.target):
         parser.error("--new needs --target, and can't be used with --drafter.")
-    if given.new and given.remove:
+    if args.new and args.remove:
         parser.error("--remove needs --drafter instead of --new.")
-    if not given.remove and not given.prompts and not given.chats:
+    if not args.remove and not args.prompts and not args.chats:
         parser.error("Specify prompts with --prompts FILE or --chats.")
 
 
@@ -294,90 +294,90 @@ def add_models(models: argparse.ArgumentParser) -> None:
     login.add_argument("--forget", action="store_true", help="remove the token")
 
 
-def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
+def check_pair(parser: argparse.ArgumentParser, args: argparse.Namespace, needs_drafter: bool = False) -> None:
     """Exit with a usage error if options of the pair or the server are in conflict."""
-    if getattr(given, "remote", None):
-        if given.target or given.drafter:
+    if getattr(args, "remote", None):
+        if args.target or args.drafter:
             parser.error("--remote can't be used with --target and --drafter.")
-        if getattr(given, "drafters", None):
+        if getattr(args, "drafters", None):
             parser.error("--remote can't be used with --drafters.")
         return
-    if any(getattr(given, name, None) for name in ("model", "remote_plain", "remote_key", "remote_ca")):
+    if any(getattr(args, name, None) for name in ("model", "remote_plain", "remote_key", "remote_ca")):
         parser.error("--model and the options of a remote server need --remote.")
-    if given.drafter and not given.target:
+    if args.drafter and not args.target:
         parser.error("--drafter needs --target.")
-    if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):
+    if args.target and not args.drafter and (needs_drafter or getattr(args, "mode", None) == "dflash"):
         parser.error("DFlash needs a drafter. Specify its folder with --drafter.")
-    several = getattr(given, "drafters", None)
-    if given.target and not given.drafter and not several and getattr(given, "exact", False):
+    several = getattr(args, "drafters", None)
+    if args.target and not args.drafter and not several and getattr(args, "exact", False):
         parser.error("--exact needs --drafter.")
-    if given.drafter_bits and given.target and not given.drafter and not several:
+    if args.drafter_bits and args.target and not args.drafter and not several:
         parser.error("--drafter-bits needs --drafter.")
 
 
-def check_server(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+def check_server(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Exit with a usage error if other computers could use the server without a key."""
-    if given.key == "none" and not is_loopback(given.host):
-        parser.error(f"Other computers can reach {given.host}, so requests need a key other than none in --key or {KEY_VARIABLE}.")
+    if args.key == "none" and not is_loopback(args.host):
+        parser.error(f"Other computers can reach {args.host}, so requests need a key other than none in --key or {KEY_VARIABLE}.")
 
 
-def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+def check_prompt(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Exit unless there is exactly one prompt, or several for drafters."""
-    several = getattr(given, "prompts", None) or getattr(given, "chats", False)
-    if several and not given.drafters:
+    several = getattr(args, "prompts", None) or getattr(args, "chats", False)
+    if several and not args.drafters:
         parser.error("--prompts and --chats need --drafters.")
-    if several and (given.text is not None or given.tokens is not None):
+    if several and (args.text is not None or args.tokens is not None):
         parser.error("--prompts and --chats can't be used with another prompt.")
-    if not several and (given.text is None) == (given.tokens is None):
+    if not several and (args.text is None) == (args.tokens is None):
         parser.error(
             "specify a prompt (“-” reads standard input), --tokens FILE, or, with --drafters, --prompts FILE or --chats."
-            if hasattr(given, "drafters")
+            if hasattr(args, "drafters")
             else "specify either a prompt (“-” reads standard input) or --tokens FILE."
         )
-    if given.tokens and given.system:
+    if args.tokens and args.system:
         parser.error("--system can't be used with --tokens, which skips the chat template.")
 
 
-def check_reply(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+def check_reply(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Exit with a usage error if an option is out of range."""
     try:
-        limits.check_choices(options(given, "dflash"), _block_size(given))
+        limits.check_choices(options(args, "dflash"), _block_size(args))
     except UserError as error:
         parser.error(str(error))
 
 
-def _block_size(given: argparse.Namespace) -> int | None:
+def _block_size(args: argparse.Namespace) -> int | None:
     """Return the drafter's block size, or None without a valid drafter."""
     try:
-        _, drafter = folders(given)
+        _, drafter = folders(args)
         return parse(read_config(drafter)).block_size if drafter else None
     except UserError:
         return None
 
 
-def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
+def request(args: argparse.Namespace, mode: Mode) -> GenerationRequest:
     """Return the request of a command line."""
-    if given.tokens is not None:
-        return replace(options(given, mode), prompt_tokens=_tokens(given.tokens))
-    system = (Message("system", check_text(given.system)),) if given.system else ()
-    text = _text(given.text)
+    if args.tokens is not None:
+        return replace(options(args, mode), prompt_tokens=_tokens(args.tokens))
+    system = (Message("system", check_text(args.system)),) if args.system else ()
+    text = _text(args.text)
     if not text.strip():
         raise UserError("empty_message", "The message is empty. Write something first.")
-    return replace(options(given, mode), messages=(*system, Message("user", text)))
+    return replace(options(args, mode), messages=(*system, Message("user", text)))
 
 
-def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
+def options(args: argparse.Namespace, mode: Mode) -> GenerationRequest:
     return GenerationRequest(
         mode=mode,
-        width=given.width,
-        sampling=Sampling(**{field.name: getattr(given, field.name) for field in fields(Sampling)}),
-        seed=given.seed,
-        max_tokens=given.max_tokens,
-        ignore_eos=given.ignore_eos,
-        thinking=given.thinking,
-        effort=given.effort,
-        stop=tuple(given.stop),
-        exact=given.exact,
+        width=args.width,
+        sampling=Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)}),
+        seed=args.seed,
+        max_tokens=args.max_tokens,
+        ignore_eos=args.ignore_eos,
+        thinking=args.thinking,
+        effort=args.effort,
+        stop=tuple(args.stop),
+        exact=args.exact,
     )
 
 
@@ -390,9 +390,9 @@ def check_text(text: str) -> str:
     return text
 
 
-def _text(given: str) -> str:
-    if given != "-":
-        return check_text(given)
+def _text(args: str) -> str:
+    if args != "-":
+        return check_text(args)
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:

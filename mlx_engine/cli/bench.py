@@ -81,20 +81,20 @@ class BenchPlan:
     rest: Callable[[float], None] = time.sleep
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
+def run(args: argparse.Namespace, client: EngineClient) -> int:
     """Measure, print the report, and return the exit code."""
-    if given.compare:
-        return bench_ratio.run(given.compare[0], given.compare[1], given.json)
-    if given.roofline:
-        return _run_roofline(given, client)
-    info = open_pair(client, given, calibrated=True)
-    prompts = given.set or ("mixed" if folders(given) == demo_pair() else "general")
+    if args.compare:
+        return bench_ratio.run(args.compare[0], args.compare[1], args.json)
+    if args.roofline:
+        return _run_roofline(args, client)
+    info = open_pair(client, args, calibrated=True)
+    prompts = args.set or ("mixed" if folders(args) == demo_pair() else "general")
     plan = BenchPlan(
-        prompts=SETS[prompts][: given.prompts],
-        runs=given.runs,
-        max_tokens=given.max_tokens,
-        widths=_widths(given, info.block_size),
-        cool_down_s=given.cool_down,
+        prompts=SETS[prompts][: args.prompts],
+        runs=args.runs,
+        max_tokens=args.max_tokens,
+        widths=_widths(args, info.block_size),
+        cool_down_s=args.cool_down,
     )
     before, meter = _load(), EnergyMeter()
     measured = measure(client, plan, meter)
@@ -115,14 +115,14 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
         "machine": _machine(before, _load()),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "set": prompts,
-        "max_tokens": given.max_tokens,
-        "cool_down_s": given.cool_down,
+        "max_tokens": args.max_tokens,
+        "cool_down_s": args.cool_down,
         "energy": "powercap" if meter.known and not info.remote else "unknown",
         **bench_results.summarize(measured),
     }
-    if given.out is not None:
-        write_json(given.out, report)
-    print_json(report) if given.json else say(*bench_results.table(report).split("\n"))
+    if args.out is not None:
+        write_json(args.out, report)
+    print_json(report) if args.json else say(*bench_results.table(report).split("\n"))
     return 0
 
 
@@ -173,12 +173,12 @@ def order(
     return found
 
 
-def _widths(given: argparse.Namespace, block: int) -> tuple[int, ...]:
-    if given.widths is None:
+def _widths(args: argparse.Namespace, block: int) -> tuple[int, ...]:
+    if args.widths is None:
         return tuple(sorted({*(width for width in _DEFAULT_WIDTHS if width < block), block} - {1}))
-    if too_wide := [width for width in given.widths if width > block]:
-        given.parser.error(f"width {too_wide[0]} exceeds the drafter's block size; use 2 to {block}.")
-    widths: tuple[int, ...] = given.widths
+    if too_wide := [width for width in args.widths if width > block]:
+        args.parser.error(f"width {too_wide[0]} exceeds the drafter's block size; use 2 to {block}.")
+    widths: tuple[int, ...] = args.widths
     return widths
 
 
@@ -202,14 +202,14 @@ def _machine(load_before: list[float], load_after: list[float]) -> dict[str, Any
     }
 
 
-def _run_roofline(given: argparse.Namespace, client: EngineClient) -> int:
+def _run_roofline(args: argparse.Namespace, client: EngineClient) -> int:
     """Measure and print this machine's limits, and return the exit code."""
-    info = open_pair(client, given)
+    info = open_pair(client, args)
     found = session.measure(client, MeasureMachine(again=True))
     if not isinstance(found, Roofline):
         note("Stopped. There is nothing to report.")
         return 130
-    print_json({"pair": info.name, **_roofline_json(found)}) if given.json else say(*roofline_table(found).split("\n"))
+    print_json({"pair": info.name, **_roofline_json(found)}) if args.json else say(*roofline_table(found).split("\n"))
     return 0
 
 
@@ -221,8 +221,8 @@ def _roofline_json(found: Roofline) -> dict[str, Any]:
     return {"machine": asdict(found.facts), "phases": phases, "plain_ceiling_tok_s": found.plain_ceiling}
 
 
-def roofline_table(found: Roofline) -> str:
-    facts = found.facts
+def roofline_table(roofline: Roofline) -> str:
+    facts = roofline.facts
     memory = machine.installed_gb(facts.memory_bytes)
     lines = [
         f"{facts.name}: {facts.device}, {memory} GB, {facts.cores} cores, measured {facts.measured}",
@@ -230,14 +230,14 @@ def roofline_table(found: Roofline) -> str:
         "",
         f"{'pass':10}{'tokens':>8}{'depth':>8}{'time':>12}{'limit':>12}{'bound':>10}{'reached':>10}{'reads':>12}{'computes':>12}",
     ]
-    for phase in found.phases:
+    for phase in roofline.phases:
         lines.append(
-            f"{phase.name:10}{phase.rows:>8}{phase.depth:>8}{1e3 * phase.seconds:>9.1f} ms{1e3 * found.floor_s(phase):>9.2f} ms"
-            f"{found.bound(phase):>10}{found.reached(phase):>10.0%}{phase.bytes / 1e6:>9,.0f} MB"
+            f"{phase.name:10}{phase.rows:>8}{phase.depth:>8}{1e3 * phase.seconds:>9.1f} ms{1e3 * roofline.floor_s(phase):>9.2f} ms"
+            f"{roofline.bound(phase):>10}{roofline.reached(phase):>10.0%}{phase.bytes / 1e6:>9,.0f} MB"
             f"{phase.operations / 1e9:>8,.1f} GFLOP"
         )
-    if found.plain_ceiling is not None:
-        lines += ["", f"The limit for plain decoding on this machine is {found.plain_ceiling:,.0f} tokens per second."]
-    if any(found.reached(phase) > 1 for phase in found.phases):
+    if roofline.plain_ceiling is not None:
+        lines += ["", f"The limit for plain decoding on this machine is {roofline.plain_ceiling:,.0f} tokens per second."]
+    if any(roofline.reached(phase) > 1 for phase in roofline.phases):
         lines += ["Values above 100% mean that weights are read from the processor's cache."]
     return "\n".join(lines)

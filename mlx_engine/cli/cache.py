@@ -8,10 +8,10 @@ from mlx_engine.models.fit import gigabytes
 from mlx_engine.prefix.part_store import PrefixStore, default_folder
 
 
-def run(given: argparse.Namespace) -> int:
-    store = PrefixStore(given.folder or default_folder())
+def run(args: argparse.Namespace) -> int:
+    store = PrefixStore(args.folder or default_folder())
     try:
-        return {"list": _list, "clear": _clear, "verify": _verify}[given.cache_command](store, given.json)
+        return {"list": _list, "clear": _clear, "verify": _verify}[args.cache_command](store, args.json)
     finally:
         store.close()
 

@@ -10,15 +10,15 @@ from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
-    open_pair(client, given)
+def run(args: argparse.Namespace, client: EngineClient) -> int:
+    open_pair(client, args)
     found = measure(client, Calibrate())
     if not isinstance(found, Calibrated):
         note("Stopped. Nothing was saved.")
         return 130
     figures = asdict(found)
     figures["kept"] = figures.pop("saved")
-    print_json(figures) if given.json else say(*table(found))
+    print_json(figures) if args.json else say(*table(found))
     return 0
 
 

@@ -28,15 +28,15 @@ HELP = """\
 Ctrl-C           stop the reply"""
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
-    arguments.check_text(given.system)
-    info = open_pair(client, given, calibrated=True)
+def run(args: argparse.Namespace, client: EngineClient) -> int:
+    arguments.check_text(args.system)
+    info = open_pair(client, args, calibrated=True)
     with suppress(ImportError):
         import readline  # noqa: F401  # adds editing and an unsaved history to `input`
-    tools = TerminalTools(given, asks=sys.stdin.isatty())
+    tools = TerminalTools(args, asks=sys.stdin.isatty())
     try:
         tools.connect()
-        Conversation(client, info, given, tools).run()
+        Conversation(client, info, args, tools).run()
     finally:
         tools.close()
     return 0
@@ -45,13 +45,13 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
 class Conversation:
     """A chat in the terminal: its messages and decoding options."""
 
-    def __init__(self, client: EngineClient, info: PairInfo, given: argparse.Namespace, tools: TerminalTools) -> None:
+    def __init__(self, client: EngineClient, info: PairInfo, args: argparse.Namespace, tools: TerminalTools) -> None:
         self._client, self._info, self._tools = client, info, tools
         self._chat = new_id()
-        self._system = given.system
+        self._system = args.system
         self._messages: list[Message] = []
         self._last: GenerationRequest | None = None
-        self._options = arguments.options(given, "plain" if info.why_plain or given.mode == "plain" else "dflash")
+        self._options = arguments.options(args, "plain" if info.why_plain or args.mode == "plain" else "dflash")
 
     def run(self) -> None:
         at_terminal = sys.stdin.isatty()

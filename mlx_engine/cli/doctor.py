@@ -37,17 +37,17 @@ class Diagnosis:
     advice: str = ""
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
+def run(args: argparse.Namespace, client: EngineClient) -> int:
     """Print all checks. Return 1 if one failed, otherwise 0."""
     checks = []
-    for check in examine(given, client):
+    for check in examine(args, client):
         checks.append(check)
-        if not given.json:
+        if not args.json:
             say(f"{check.state:5} {check.name:16} {check.detail}")
             if check.advice:
                 say(f"{'':22} → {check.advice}")
     errors, warnings = (sum(check.state == state for check in checks) for state in ("fail", "warn"))
-    if given.json:
+    if args.json:
         print_json({"ok": not errors, "findings": [asdict(check) for check in checks]})
     else:
         counts = ((errors, "error"), (warnings, "warning"))
@@ -56,7 +56,7 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
     return 1 if errors else 0
 
 
-def examine(given: argparse.Namespace, client: EngineClient) -> Iterator[Diagnosis]:
+def examine(args: argparse.Namespace, client: EngineClient) -> Iterator[Diagnosis]:
     """Yield all checks, quick ones first."""
     yield _python()
     yield _platform()
@@ -65,7 +65,7 @@ def examine(given: argparse.Namespace, client: EngineClient) -> Iterator[Diagnos
     yield _blas()
     yield _device()
     yield _memory()
-    yield _pair(given, client)
+    yield _pair(args, client)
     yield _package("window", "PySide6-Essentials", missing="warn")
     yield _folder("data", platformdirs.user_data_path("Slipstream", appauthor=False))
     yield _folder("settings", platformdirs.user_config_path("Slipstream", appauthor=False))
@@ -139,12 +139,12 @@ def _memory() -> Diagnosis:
     return Diagnosis("memory", "ok", detail)
 
 
-def _pair(given: argparse.Namespace, client: EngineClient) -> Diagnosis:
-    name = "pair" if given.target else "demo pair"
+def _pair(args: argparse.Namespace, client: EngineClient) -> Diagnosis:
+    name = "pair" if args.target else "demo pair"
     question = (Message("user", "How many divisors does 84 have?"),)
     result: CompareResult | None = None
     try:
-        info = open_pair(client, given)
+        info = open_pair(client, args)
         if info.why_plain:
             return Diagnosis(name, "warn", f"loads, but decodes plainly: {info.why_plain}", "Add --drafter DIR to check DFlash.")
         # At a fixed width, tokens are drafted even if few are accepted
@@ -152,7 +152,7 @@ def _pair(given: argparse.Namespace, client: EngineClient) -> Diagnosis:
         for event in to_iter(client, Compare((request,))):
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
-        advice = "" if given.target else f"Can't use the demo pair in {folders(given)[0].parent}. Download Slipstream again."
+        advice = "" if args.target else f"Can't use the demo pair in {folders(args)[0].parent}. Download Slipstream again."
         return Diagnosis(name, "fail", str(error), advice)
     assert result is not None, "a comparison ends with a result"
     plain, drafted = result.results

@@ -21,15 +21,15 @@ STOPPED: dict[StopReason, str] = {
 }
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
-    mode: Mode = given.mode or ("plain" if given.target and not given.drafter else "dflash")
-    request = arguments.request(given, mode)
-    open_pair(client, given)
-    reply = show(cancellable(client, request), printing=not given.json, raw=given.raw)
-    if given.json:
+def run(args: argparse.Namespace, client: EngineClient) -> int:
+    mode: Mode = args.mode or ("plain" if args.target and not args.drafter else "dflash")
+    request = arguments.request(args, mode)
+    open_pair(client, args)
+    reply = show(cancellable(client, request), printing=not args.json, raw=args.raw)
+    if args.json:
         print_json(as_json(reply))
     else:
-        note(stats_line(reply.stats, reply.reason, sampled=given.temperature > 0))
+        note(stats_line(reply.stats, reply.reason, sampled=args.temperature > 0))
     return 130 if reply.reason == "cancelled" else 0
 
 

@@ -21,24 +21,24 @@ _EXPLANATION = (
 )
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
+def run(args: argparse.Namespace, client: EngineClient) -> int:
     """Test the kernels, print the results, and return the exit code."""
     if not mx.metal.is_available():
-        _print(given, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
+        _print(args, KernelsSelected(tuple(KernelTrial(name, NO_METAL) for name in KERNELS)), "")
         return 0
-    info = open_pair(client, given)
+    info = open_pair(client, args)
     found = measure(client, SelectKernels(again=True))
     if not isinstance(found, KernelsSelected):
         note("Stopped. Nothing was selected.")
         return 130
-    _print(given, found, info.name)
+    _print(args, found, info.name)
     return 0
 
 
-def _print(given: argparse.Namespace, found: KernelsSelected, pair: str) -> None:
+def _print(args: argparse.Namespace, found: KernelsSelected, pair: str) -> None:
     device = str(mx.device_info().get("device_name", "")) if mx.metal.is_available() else platform.machine()
     machine = f"{platform.system()} {platform.release()}, {device}, mlx {version('mlx')}"
-    if given.json:
+    if args.json:
         kernels = [asdict(trial) | {"used": bool(trial.used_at), "why": str(trial.why)} for trial in found.trials]
         print_json({"machine": machine, "pair": pair, "kept": found.saved, "switch": found.switch, "kernels": kernels})
         return

@@ -27,23 +27,23 @@ _LEAST_CONTEXT = 8192  # tokens; descriptions of tools take most of them
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 
 
-def run(given: argparse.Namespace) -> int:
-    agent, url = AGENTS[given.agent], None if given.target else running_server()
-    if not given.print and not shutil.which(given.agent):
+def run(args: argparse.Namespace) -> int:
+    agent, url = AGENTS[args.agent], None if args.target else running_server()
+    if not args.print and not shutil.which(args.agent):
         raise UserError(
             "agent_missing", "{title} isn't installed. Run “{install}”, then try again.", title=agent.title, install=agent.install
         )
-    server = _asked(url, given.key) if url else None
-    if given.print:
+    server = _asked(url, args.key) if url else None
+    if args.print:
         if server is None:
             raise UserError("no_server_running", "No server is running. Start one with “slipstream serve”, then try again.")
-        say(*shell(given.agent, server).splitlines())
+        say(*shell(args.agent, server).splitlines())
         return 0
-    with _own_folder(given.agent) as folder:
+    with _own_folder(args.agent) as folder:
         if server is not None:
-            return _start(given.agent, given.agent_arguments, server, folder)
-        with _handling(_ENDING, _end), _own_server(given, folder) as server:  # so that the server always ends
-            return _start(given.agent, given.agent_arguments, server, folder)
+            return _start(args.agent, args.agent_arguments, server, folder)
+        with _handling(_ENDING, _end), _own_server(args, folder) as server:  # so that the server always ends
+            return _start(args.agent, args.agent_arguments, server, folder)
 
 
 @contextmanager
@@ -91,15 +91,15 @@ def _asked(url: str, key: str | None) -> AgentServer | None:
 
 
 @contextmanager
-def _own_server(given: argparse.Namespace, folder: Path) -> Iterator[AgentServer]:
+def _own_server(args: argparse.Namespace, folder: Path) -> Iterator[AgentServer]:
     """Serve a pair on a free port for as long as the agent runs."""
     options = [
         f"--{name.replace('_', '-')}={value}"
         for name in ("target", "drafter", "drafter_bits")
-        if (value := getattr(given, name)) is not None
+        if (value := getattr(args, name)) is not None
     ]
     command = [sys.executable, "-m", "mlx_engine", "serve", "--json", "--port", "0", *options]
-    environment = os.environ | ({KEY_VARIABLE: given.key} if given.key is not None else {})
+    environment = os.environ | ({KEY_VARIABLE: args.key} if args.key is not None else {})
     log = folder / "slipstream.log"  # the agent has the terminal
     with log.open("w") as errors:
         progress("Loading the models…")

@@ -122,36 +122,36 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     at = words.index("--") if words[:1] == ["launch"] and "--" in words else len(words)
-    given = parser().parse_args(words[:at])
-    given.agent_arguments = words[at + 1 :]
-    if given.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
-        needs_drafter = given.command in ("compare", "bench", "calibrate") and not getattr(given, "drafters", None)
-        arguments.check_pair(given.parser, given, needs_drafter or (given.command == "tune" and not given.new))
-    if given.command == "tune":
-        arguments.check_tune(given.parser, given)
-    if given.command == "serve":
-        arguments.check_server(given.parser, given)
-    if given.command in ("generate", "compare"):
-        arguments.check_prompt(given.parser, given)
-    if given.command in ("generate", "chat", "compare"):
-        arguments.check_reply(given.parser, given)
+    args = parser().parse_args(words[:at])
+    args.agent_arguments = words[at + 1 :]
+    if args.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
+        needs_drafter = args.command in ("compare", "bench", "calibrate") and not getattr(args, "drafters", None)
+        arguments.check_pair(args.parser, args, needs_drafter or (args.command == "tune" and not args.new))
+    if args.command == "tune":
+        arguments.check_tune(args.parser, args)
+    if args.command == "serve":
+        arguments.check_server(args.parser, args)
+    if args.command in ("generate", "compare"):
+        arguments.check_prompt(args.parser, args)
+    if args.command in ("generate", "chat", "compare"):
+        arguments.check_reply(args.parser, args)
     console.prepare()
     clients: list[EngineClient] = []
-    status = _report(given, make_engine, clients)
+    status = _report(args, make_engine, clients)
     if not all(client.wait(0) for client in clients):  # MLX aborts the process if Python ends while MLX runs
         os._exit(status)
     return status
 
 
-def _report(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
+def _report(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
     """Run the command, and turn its errors into messages and exit codes."""
     try:
         try:
             _check_current_folder()
-            status = _run(given, make_engine, clients)
+            status = _run(args, make_engine, clients)
         except UserError as error:
             note(str(error))
-            if getattr(given, "json", False):
+            if getattr(args, "json", False):
                 print_json({"error": str(error)})
             status = 1
         console.flush()
@@ -176,29 +176,29 @@ def _check_current_folder() -> None:
         ) from None
 
 
-def _run(given: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
+def _run(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
     """Import a command's module and run it.
 
     The late import keeps help and usage errors fast.
     """
-    name = "kernels" if given.command == "doctor" and given.kernels else given.command
+    name = "kernels" if args.command == "doctor" and args.kernels else args.command
     module = import_module(_MODULES.get(name, f"mlx_engine.cli.{name}"))
     status: int
     if name in _WITHOUT_ENGINE:
-        status = module.run(given)
+        status = module.run(args)
         return status
-    client: EngineClient = _remote(given) if getattr(given, "remote", None) else EngineHost(make_engine)
+    client: EngineClient = _remote(args) if getattr(args, "remote", None) else EngineHost(make_engine)
     clients.append(client)
     try:
-        status = module.run(given, client)
+        status = module.run(args, client)
         return status
     finally:
         client.wait(_GRACE_S)
 
 
-def _remote(given: argparse.Namespace) -> "RemoteEngine":
+def _remote(args: argparse.Namespace) -> "RemoteEngine":
     from mlx_engine.remote.endpoint import Endpoint
     from mlx_engine.remote.remote_engine import RemoteEngine
 
-    key = given.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
-    return RemoteEngine(Endpoint(given.remote, given.model, key, given.remote_plain, ca_file=given.remote_ca))
+    key = args.remote_key or os.environ.get("SLIPSTREAM_REMOTE_KEY", "")
+    return RemoteEngine(Endpoint(args.remote, args.model, key, args.remote_plain, ca_file=args.remote_ca))

@@ -22,13 +22,13 @@ from mlx_engine.models.library.pair import Pair
 _GRACE_S = 5.0  # after Ctrl-C, for pending writes
 
 
-def pull(given: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> int:
+def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> int:
     """Download missing files of a pair, and return the exit code."""
     queue = QueueFile()
     kept = queue.find(pair)
-    throttle = Throttle(1e6 * given.limit if given.limit else download_limit())
-    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, throttle)
-    show = _Display(pair, hub.endpoint, ProgressLine(given.json))
+    throttle = Throttle(1e6 * args.limit if args.limit else download_limit())
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, args.connections, throttle)
+    show = _Display(pair, hub.endpoint, ProgressLine(args.json))
     stop, ended = threading.Event(), threading.Event()
 
     def work() -> tuple[Path, ...] | None:
@@ -63,7 +63,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, p
     show.end()
     assert result is not None, "only Ctrl-C stops the download"
     queue.remove(pair)
-    if given.json:
+    if args.json:
         folders = {repo: str(folder) for repo, folder in zip(pair.repos, result, strict=True)}
         print_json({**asdict(pair), "folders": folders, "fetched_bytes": made.downloaded, "notes": list(map(str, made.notes))})
         return 0

@@ -32,35 +32,35 @@ from mlx_engine.models.library.pair import Pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 
 
-def run(given: argparse.Namespace) -> int:
-    command = given.models_command
-    if command in ("fit", "pull", "rm") or (command == "check" and (given.target or given.drafter)):
-        if (given.id is None) == (given.target is None):
-            given.parser.error("specify either a pair ID from the catalog or --target OWNER/NAME.")
-        if given.drafter and not given.target:
-            given.parser.error("--drafter needs --target.")
-        if given.plain and given.drafter:
-            given.parser.error("--plain and --drafter can't be used together.")
+def run(args: argparse.Namespace) -> int:
+    command = args.models_command
+    if command in ("fit", "pull", "rm") or (command == "check" and (args.target or args.drafter)):
+        if (args.id is None) == (args.target is None):
+            args.parser.error("specify either a pair ID from the catalog or --target OWNER/NAME.")
+        if args.drafter and not args.target:
+            args.parser.error("--drafter needs --target.")
+        if args.plain and args.drafter:
+            args.parser.error("--plain and --drafter can't be used together.")
     if problem := model_folder_problem():
         note(str(problem))
-    return _COMMANDS[command](given)
+    return _COMMANDS[command](args)
 
 
-def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
-    if given.id is not None:
-        entry = known.find(given.id)
-        found = entry.pair(given.bits)
-        if given.plain:
+def _pair(args: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
+    if args.id is not None:
+        entry = known.find(args.id)
+        found = entry.pair(args.bits)
+        if args.plain:
             return Pair(found.target)
         if entry.why_not:
             template = "{name} can't run. {reason}"
             raise UserError("pair_not_runnable", template, name=entry.name, reason=entry.why_not)
         return found
-    if given.drafter or given.plain:
-        return Pair(given.target, given.drafter)
-    Pair(given.target)  # checks the name before the hub is asked
+    if args.drafter or args.plain:
+        return Pair(args.target, args.drafter)
+    Pair(args.target)  # checks the name before the hub is asked
     try:
-        return find_drafter(hub, known, local_models(), given.target)
+        return find_drafter(hub, known, local_models(), args.target)
     except NoDrafter as error:
         template = "{reason} Specify one with --drafter OWNER/NAME, or use --plain."
         raise UserError("name_drafter", template, reason=error.text) from None
@@ -75,14 +75,14 @@ def _inspected(hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> Inspect
     return found
 
 
-def _list(given: argparse.Namespace) -> int:
-    if given.add_folder:
-        add_folder(given.add_folder)
-    if given.forget_folder:
-        remove_folder(given.forget_folder)
+def _list(args: argparse.Namespace) -> int:
+    if args.add_folder:
+        add_folder(args.add_folder)
+    if args.forget_folder:
+        remove_folder(args.forget_folder)
     known, here = load_catalog(), local_models()
     queued = QueueFile().read()
-    if given.json:
+    if args.json:
         queue = [{**asdict(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
         pairs, on_disk = [_entry(entry, here) for entry in known.entries], [_disk(one) for one in here]
         print_json({"pairs": pairs, "on_disk": on_disk, "queue": queue, "complaints": list(map(str, known.problems))})
@@ -104,11 +104,11 @@ def _list(given: argparse.Namespace) -> int:
     return 0
 
 
-def _search(given: argparse.Namespace) -> int:
-    known, here, words = load_catalog(), local_models(), " ".join(given.words)
+def _search(args: argparse.Namespace) -> int:
+    known, here, words = load_catalog(), local_models(), " ".join(args.words)
     entries = known.search(words)
-    repos = Hub().search(words) if given.hub else []
-    if given.json:
+    repos = Hub().search(words) if args.hub else []
+    if args.json:
         print_json({"pairs": [_entry(entry, here) for entry in entries], "repos": repos})
         return 0
     for entry in entries:
@@ -116,7 +116,7 @@ def _search(given: argparse.Namespace) -> int:
     for repo in repos:
         say(f"  {repo}  on the hub")
     if not entries and not repos:
-        hint = "" if given.hub else " Use --hub to search the model hub too."
+        hint = "" if args.hub else " Use --hub to search the model hub too."
         note(f"Nothing in the catalog matches “{words}”.{hint}")
     return 0
 
@@ -160,51 +160,57 @@ def _disk(one: LocalModel) -> dict[str, Any]:
     }
 
 
-def _fit(given: argparse.Namespace) -> int:
+def _fit(args: argparse.Namespace) -> int:
     known = load_catalog()
-    if given.id is not None and BUILT_IN in known.find(given.id).tags:
+    if args.id is not None and BUILT_IN in known.find(args.id).tags:
         reason = "The demo pair comes with Slipstream and runs on every supported machine."
-        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": reason}}) if given.json else say(reason)
+        print_json({"id": args.id, "memory": {"verdict": "comfortable", "reason": reason}}) if args.json else say(reason)
         return 0
     hub, cache = Hub(), HubCache()
-    found = _inspected(hub, cache, known, _pair(given, hub, known))
-    sizes = (*found.weight_sizes, 0)
-    drafter = found.configs[1] if len(found.configs) > 1 else None
-    facts, no_room = machine.load_facts(), found.space_problem(cache)
-    result = predict_fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, facts, free=machine.free_memory())
+    inspection = _inspected(hub, cache, known, _pair(args, hub, known))
+    sizes = (*inspection.weight_sizes, 0)
+    drafter = inspection.configs[1] if len(inspection.configs) > 1 else None
+    facts, no_room = machine.load_facts(), inspection.space_problem(cache)
+    result = predict_fit(inspection.configs[0], drafter, sizes[0], sizes[1], args.context, facts, free=machine.free_memory())
     speeds: dict[Any, SpeedRange] = {}
     if facts is not None:
         parsed = parse(drafter) if drafter else None
-        speeds = predict_speeds(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context)
-        speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(found.pair.target, found.pair.drafter)))
-    if given.json:
+        speeds = predict_speeds(facts, inspection.configs[0], parsed, (sizes[0], sizes[1]), args.context)
+        speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(inspection.pair.target, inspection.pair.drafter)))
+    if args.json:
         lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
         print_json(
             {
-                **asdict(found.pair),
-                "context": given.context,
+                **asdict(inspection.pair),
+                "context": args.context,
                 "memory": {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)},
                 "speed": {
-                    mode: {"low": one.low, "high": one.high, "measured": one.measured, "reason": str(one.reason)}
-                    for mode, one in speeds.items()
+                    mode: {"low": speed.low, "high": speed.high, "measured": speed.measured, "reason": str(speed.reason)}
+                    for mode, speed in speeds.items()
                 },
-                "disk": {"size": found.size, "here": found.on_disk, "free": cache.free_bytes(), "complaint": str(no_room or "")},
-                "licenses": {listing.repo: listing.license for listing in found.listings},
-                "chat_problem": str(found.chat_problem or ""),
+                "disk": {
+                    "size": inspection.size,
+                    "here": inspection.on_disk,
+                    "free": cache.free_bytes(),
+                    "complaint": str(no_room or ""),
+                },
+                "licenses": {listing.repo: listing.license for listing in inspection.listings},
+                "chat_problem": str(inspection.chat_problem or ""),
             }
         )
         return 0
-    say(f"{found.pair.name} at {given.context:,} tokens")
+    say(f"{inspection.pair.name} at {args.context:,} tokens")
     _print_fit(result)
-    for mode, one in speeds.items():
-        say(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
+    for mode, speed in speeds.items():
+        say(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {speed}. {speed.reason}")
     if facts is None:
         say("Speed: unknown. Measure this machine with “slipstream bench --roofline”.")
-    say(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of which are downloaded. {no_room or ''}".rstrip())
-    for listing in found.listings:
+    size, here = inspection.size / 1e9, inspection.on_disk / 1e9
+    say(f"Disk: {size:,.2f} GB, {here:,.2f} GB of which are downloaded. {no_room or ''}".rstrip())
+    for listing in inspection.listings:
         say(f"License of {listing.repo}: {listing.license or 'unknown'}")
-    if found.chat_problem:
-        say(str(found.chat_problem))
+    if inspection.chat_problem:
+        say(str(inspection.chat_problem))
     return 0
 
 
@@ -214,23 +220,23 @@ def _print_fit(result: Fit) -> None:
     say(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 
-def _pull(given: argparse.Namespace) -> int:
+def _pull(args: argparse.Namespace) -> int:
     known, cache, hub = load_catalog(), HubCache(), Hub()
-    if given.target and not given.drafter and not given.plain:
-        note(f"Searching {hub.endpoint} for a drafter for {given.target}…")
-    return pull(given, hub, cache, known, _pair(given, hub, known))
+    if args.target and not args.drafter and not args.plain:
+        note(f"Searching {hub.endpoint} for a drafter for {args.target}…")
+    return pull(args, hub, cache, known, _pair(args, hub, known))
 
 
-def _rm(given: argparse.Namespace) -> int:
+def _rm(args: argparse.Namespace) -> int:
     known, cache = load_catalog(), HubCache()
-    pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
-    if given.plain:
+    pair = known.find(args.id).pair(args.bits) if args.id else Pair(args.target, args.drafter)
+    if args.plain:
         pair = Pair(pair.target)
     kept = shared_repos(known, local_models(cache), pair)
     cache.check_not_downloading(pair.repos)
     freed = {repo: cache.remove(repo) for repo in pair.repos if repo not in kept}
     QueueFile().remove(pair)
-    if given.json:
+    if args.json:
         print_json({**asdict(pair), "freed_bytes": freed, "kept_for": kept})
         return 0
     for repo, other in kept.items():
@@ -240,23 +246,23 @@ def _rm(given: argparse.Namespace) -> int:
     return 0
 
 
-def _check(given: argparse.Namespace) -> int:
+def _check(args: argparse.Namespace) -> int:
     """Check downloaded repos or the catalog, and return the exit code."""
     known, cache = load_catalog(), HubCache()
-    if given.catalog:
-        return _check_catalog(given, known)
-    if given.id or given.target:
-        pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
+    if args.catalog:
+        return _check_catalog(args, known)
+    if args.id or args.target:
+        pair = known.find(args.id).pair(args.bits) if args.id else Pair(args.target, args.drafter)
         repos = list(pair.repos)
     else:
         repos = sorted({one.repo for one in local_models(cache) if one.place == "hub cache"})
-    line, results = ProgressLine(given.json), dict[str, list[str]]()
+    line, results = ProgressLine(args.json), dict[str, list[str]]()
     for repo in repos:
         line.show(f"Checking {repo}…")
         results[repo] = _faults(cache, repo)
     line.end()
     notes = {repo: [] if faults else _notes(cache, repo) for repo, faults in results.items()}
-    if given.json:
+    if args.json:
         found = [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]
         print_json({"repos": [one | {"notes": notes[repo]} for one, repo in zip(found, results, strict=True)]})
     else:
@@ -316,16 +322,16 @@ def _has_digest(blob: Path) -> bool:
     return digest.hexdigest() == blob.name
 
 
-def _check_catalog(given: argparse.Namespace, known: Catalog) -> int:
+def _check_catalog(args: argparse.Namespace, known: Catalog) -> int:
     hub = Hub()
     named = [(entry.id, repo) for entry in known.entries for repo in entry.repos]
-    line, why_not = ProgressLine(given.json), dict[str, str]()
+    line, why_not = ProgressLine(args.json), dict[str, str]()
     for repo in dict.fromkeys(repo for _, repo in named):
         line.show(f"Asking {hub.endpoint} about {repo}…")
         why_not[repo] = _why_missing(hub, repo)
     line.end()
     missing = [{"id": id, "repo": repo, "why": why_not[repo]} for id, repo in named if why_not[repo]]
-    if given.json:
+    if args.json:
         print_json({"asked": len(why_not), "missing": missing, "complaints": list(map(str, known.problems))})
     else:
         for one in missing:
@@ -351,18 +357,18 @@ def _why_missing(hub: Hub, repo: str) -> str:
     return ""
 
 
-def _login(given: argparse.Namespace) -> int:
+def _login(args: argparse.Namespace) -> int:
     """Save an access token for the hub in use, or remove it."""
     endpoint = Hub().endpoint
-    if given.forget:
+    if args.forget:
         removed = delete_token(endpoint)
-        if given.json:
+        if args.json:
             print_json({"endpoint": endpoint, "forgotten": removed})
         else:
             say(f"Removed the token for {endpoint}." if removed else f"No token for {endpoint} is stored in the keychain.")
         return 0
     account = store_token(endpoint, _read_token(endpoint))
-    if given.json:
+    if args.json:
         print_json({"endpoint": endpoint, "account": account})
     else:
         say(f"Logged in to {endpoint} as {account}. The token is stored in the keychain.")
@@ -379,11 +385,11 @@ def _read_token(endpoint: str) -> str:
         raise UserError("no_token_typed", "No token was entered. Run the command again.") from None
 
 
-def _move(given: argparse.Namespace) -> int:
+def _move(args: argparse.Namespace) -> int:
     """Move the model folder. Ctrl-C keeps the files copied so far."""
-    folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty path is refused later
+    folder = args.folder.expanduser().absolute() if args.folder.parts else args.folder  # an empty path is refused later
     made, before, stop = ModelMove(folder), model_folder(), threading.Event()
-    shown = ProgressLine(given.json)
+    shown = ProgressLine(args.json)
 
     def show(done: int, total: int) -> None:
         shown.show(f"{done / total if total else 1.0:4.0%} of {total / 1e9:,.2f} GB")
@@ -395,7 +401,7 @@ def _move(given: argparse.Namespace) -> int:
         raise
     shown.end()
     now = model_folder()
-    if given.json:
+    if args.json:
         print_json({"from": str(before), "to": str(now), "bytes": made.total, "notes": list(map(str, made.notes))})
         return 0
     for line in made.notes:

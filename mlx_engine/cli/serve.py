@@ -22,24 +22,24 @@ from mlx_engine.models.library.installed import InstalledPair
 _ENDING_S = 1.5  # seconds in which replies in progress are ended
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
-    listener = Listener(given.host, given.port)
+def run(args: argparse.Namespace, client: EngineClient) -> int:
+    listener = Listener(args.host, args.port)
     key: str | None = None
-    if given.key is None:
+    if args.key is None:
         key, kept = stored_key()
         if not kept:
             note("No keychain is available, so the API key changes at every start. Set SLIPSTREAM_KEY to choose one.")
-    elif given.key != "none":
-        key = given.key
-    info = open_pair(client, given)
-    own = InstalledPair(info.name, *folders(given), auto=is_auto(given))
-    models = ServedModels(client, info, given.load_by_name, own, given.drafter_bits)
-    api = Api(models, Guard(given.host, key, frozenset(given.allow_origin)), given.log_requests)
-    if given.log_requests or not given.json:
+    elif args.key != "none":
+        key = args.key
+    info = open_pair(client, args)
+    own = InstalledPair(info.name, *folders(args), auto=is_auto(args))
+    models = ServedModels(client, info, args.load_by_name, own, args.drafter_bits)
+    api = Api(models, Guard(args.host, key, frozenset(args.allow_origin)), args.log_requests)
+    if args.log_requests or not args.json:
         show_log("mlx_engine.api_server")
 
     def ready() -> None:
-        if given.json:
+        if args.json:
             print_json({"url": listener.url, "key": key, "model": model_id(info)})
         else:
             say(
@@ -49,7 +49,7 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
             )
         flush()
 
-    with announced(listener.url) if given.port else nullcontext():  # one on a free port is for the program that started it
+    with announced(listener.url) if args.port else nullcontext():  # one on a free port is for the program that started it
         status = asyncio.run(_serve(listener, api, ready))
     flush()
     os._exit(status)  # immediately: the engine has nothing to save, and its current pass could take seconds

@@ -19,23 +19,23 @@ from mlx_engine.prefix.part_store import default_folder
 _NEED_DRAFTER = ("bench", "calibrate", "compare", "tune")
 
 
-def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
+def folders(args: argparse.Namespace) -> tuple[Path, Path | None]:
     """Return the folders of target and drafter, by default the demo pair's.
 
     Raises:
         UserError: the drafter is “auto”, and there is none.
     """
-    if is_auto(given):
-        if not (drafters := auto_drafters(given.target)):
+    if is_auto(args):
+        if not (drafters := auto_drafters(args.target)):
             template = "No drafter for “{target}” was found on this disk. Download one with “slipstream models pull”."
-            raise UserError("no_drafter_for_auto", template, target=str(given.target))
-        return given.target, drafters[0]
-    return (given.target, given.drafter) if given.target else demo_pair()
+            raise UserError("no_drafter_for_auto", template, target=str(args.target))
+        return args.target, drafters[0]
+    return (args.target, args.drafter) if args.target else demo_pair()
 
 
-def is_auto(given: argparse.Namespace) -> bool:
+def is_auto(args: argparse.Namespace) -> bool:
     """Return whether the drafter is chosen by its speed."""
-    return bool(given.target) and given.drafter == Path("auto")
+    return bool(args.target) and args.drafter == Path("auto")
 
 
 def cancellable(client: EngineClient, request: Request) -> Iterator[Event]:
@@ -78,18 +78,18 @@ def measure(client: EngineClient, request: Request) -> Event | None:
     return found
 
 
-def open_pair(client: EngineClient, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
+def open_pair(client: EngineClient, args: argparse.Namespace, calibrated: bool = False) -> PairInfo:
     """Load the selected pair. If `calibrated`, calibrate it unless already done.
 
     Raises:
         UserError: the pair can't be loaded, or no drafter for a command that needs one.
     """
     info = None
-    if not getattr(given, "no_cache", True):
-        quota = given.cache_gb * 10**9 if given.cache_gb else None
-        list(to_iter(client, SavePrompts(given.cache_folder or default_folder(), quota)))
+    if not getattr(args, "no_cache", True):
+        quota = args.cache_gb * 10**9 if args.cache_gb else None
+        list(to_iter(client, SavePrompts(args.cache_folder or default_folder(), quota)))
     try:
-        for event in to_iter(client, LoadPair(*folders(given), given.drafter_bits, is_auto(given), given.tuned)):
+        for event in to_iter(client, LoadPair(*folders(args), args.drafter_bits, is_auto(args), args.tuned)):
             if isinstance(event, PairInfo):
                 info = event
             elif isinstance(event, LoadProgress):
@@ -97,7 +97,7 @@ def open_pair(client: EngineClient, given: argparse.Namespace, calibrated: bool 
     finally:
         progress("")
     assert info is not None, "loading ends with a PairInfo"
-    if info.why_not_fastest and not info.drafter and given.command in _NEED_DRAFTER:
+    if info.why_not_fastest and not info.drafter and args.command in _NEED_DRAFTER:
         raise UserError.of(info.why_not_fastest)
     for why in filter(None, (info.why_not_tuned, info.why_not_fastest)):
         note(str(why))

@@ -32,20 +32,20 @@ class TerminalTools:
     """The tools of a chat in the terminal.
 
     Args:
-        given: the command line.
+        args: the command line.
         asks: whether a user can be asked. If not, only tools given with `--allow` run.
     """
 
-    def __init__(self, given: argparse.Namespace, asks: bool) -> None:
-        self._configs = [config for config in (read_config(given.mcp) if given.mcp else ()) if config.enabled]
-        for builtin, folders, is_on in ((BUILTINS[0], (), given.calculator), (BUILTINS[1], given.files, bool(given.files))):
+    def __init__(self, args: argparse.Namespace, asks: bool) -> None:
+        self._configs = [config for config in (read_config(args.mcp) if args.mcp else ()) if config.enabled]
+        for builtin, folders, is_on in ((BUILTINS[0], (), args.calculator), (BUILTINS[1], args.files, bool(args.files))):
             if is_on:
                 self._configs = [config for config in self._configs if config.builtin != builtin.builtin]
                 paths = tuple(str(folder.resolve()) for folder in folders)
                 self._configs.append(replace(builtin, enabled=True, folders=paths))
-        self._allowed = tuple(given.allow)
+        self._allowed = tuple(args.allow)
         self._allowed_tools = dict[tuple[str, str], str]()  # fingerprint at the first listing, by server and tool
-        self._asks, self._most_steps = asks, given.steps
+        self._asks, self._most_steps = asks, args.steps
         self._approvals = Approvals(data_folder() / "approvals.json" if asks else None)
         self._servers = ToolServers()
 

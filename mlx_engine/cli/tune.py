@@ -22,41 +22,41 @@ from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, rem
 Prompts = list[tuple[Message, ...]]
 
 
-def run(given: argparse.Namespace, client: EngineClient) -> int:
+def run(args: argparse.Namespace, client: EngineClient) -> int:
     blas.prepare()
-    if given.remove:
-        return _remove(given)
-    prompts = [*(read_prompts(given.prompts) if given.prompts else ()), *(saved_prompts() if given.chats else ())]
-    general = read_prompts(given.general) if given.general else general_prompts(given.target is None)
-    if given.new:
+    if args.remove:
+        return _remove(args)
+    prompts = [*(read_prompts(args.prompts) if args.prompts else ()), *(saved_prompts() if args.chats else ())]
+    general = read_prompts(args.general) if args.general else general_prompts(args.target is None)
+    if args.new:
         open_files.import_mlx_lm()
         from mlx_engine.tuning import fresh  # imports MLX, before which the BLAS is chosen
 
-        fresh.create(given.new, given.target, given.layers, given.taps, given.block, given.mask_token, given.seed, given.mlp)
-        given.drafter = given.new
+        fresh.create(args.new, args.target, args.layers, args.taps, args.block, args.mask_token, args.seed, args.mlp)
+        args.drafter = args.new
     prompts = list(dict.fromkeys(prompts))
-    most = given.most or (len(prompts) if given.new else MOST_PROMPTS)
-    given.tuned = False
-    open_pair(client, given)
-    found = measure(client, request(given, prompts[-most:], general))
+    most = args.most or (len(prompts) if args.new else MOST_PROMPTS)
+    args.tuned = False
+    open_pair(client, args)
+    found = measure(client, request(args, prompts[-most:], general))
     if not isinstance(found, Tuned):
         note("Stopped. Run the same command to continue.")
         return 130
-    print_json(asdict(found)) if given.json else say(*table(found, len(prompts)))
+    print_json(asdict(found)) if args.json else say(*table(found, len(prompts)))
     return 0
 
 
-def request(given: argparse.Namespace, prompts: Prompts, general: Prompts) -> TuneDrafter:
+def request(args: argparse.Namespace, prompts: Prompts, general: Prompts) -> TuneDrafter:
     """Return the request of a command line."""
     return TuneDrafter(
         tuple(prompts),
-        () if given.new else tuple(general),
-        whole=bool(given.new),
-        epochs=given.epochs or (20.0 if given.new else 8.0),
-        max_tokens=given.max_tokens,
-        sampling=Sampling(given.temperature),
-        thinking=given.thinking,
-        seed=given.seed,
+        () if args.new else tuple(general),
+        whole=bool(args.new),
+        epochs=args.epochs or (20.0 if args.new else 8.0),
+        max_tokens=args.max_tokens,
+        sampling=Sampling(args.temperature),
+        thinking=args.thinking,
+        seed=args.seed,
     )
 
 
@@ -118,7 +118,7 @@ def saved_prompts(file: Path | None = None) -> Prompts:
         "SELECT m.id, m.parent, m.role, m.text, m.details, c.settings FROM message m JOIN chat c ON c.id = m.chat "
         "WHERE c.deleted IS NULL AND m.chosen ORDER BY m.number"
     )
-    found: Prompts = []
+    prompts: Prompts = []
     paths: dict[str, tuple[Message, ...]] = {}
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
@@ -139,8 +139,8 @@ def saved_prompts(file: Path | None = None) -> Prompts:
                 continue
             paths[identity] = (*before, Message(role, text))
             if role == "user":
-                found.append(paths[identity])
-        return found
+                prompts.append(paths[identity])
+        return prompts
     except (sqlite3.Error, ValueError, KeyError, AttributeError, TypeError):
         raise UserError(
             "chats_unreadable", "Can't read the saved chats in “{file}”. Use --prompts instead.", file=str(file)
@@ -167,11 +167,11 @@ def general_prompts(demo: bool) -> Prompts:
     return [_messages(text) for text in (texts if demo else [*texts, *more])]
 
 
-def _remove(given: argparse.Namespace) -> int:
-    target, drafter = folders(given)
+def _remove(args: argparse.Namespace) -> int:
+    target, drafter = folders(args)
     removed = drafter and remove_lora(drafter, target)
     run_deleted = delete_runs()
-    if given.json:
+    if args.json:
         print_json({"removed": removed and str(removed), "run_deleted": run_deleted})
     else:
         say(f"Removed {removed}" if removed else "The drafter isn't tuned for this target.")

@@ -162,30 +162,30 @@ class Engine:
     def _load_fastest(self, target: Path, drafter: Path | None, request: LoadPair) -> Iterator[LoadProgress | PairInfo]:
         """Load a target with the drafter that was fastest here.
 
-        If a drafter can't be loaded, the next one is tried, and plain decoding last. See `load`.
+        If a drafter can't be loaded, the next candidate is tried, and plain decoding last. See `load`.
         """
         yield LoadProgress(0.0, _CHECKING)
         check_loadable(target, None)
         source: TargetModel | None = None
         left_out: list[tuple[Path, EngineText]] = []  # not the errors, whose frames hold weights
-        for one in (*auto_drafters(target, drafter), None):
+        for candidate in (*auto_drafters(target, drafter), None):
             try:
-                check_loadable(target, one)
+                check_loadable(target, candidate)
             except UserError as error:
-                assert one is not None
-                left_out.append((one, error.text))
+                assert candidate is not None
+                left_out.append((candidate, error.text))
                 continue
-            source = source or (yield from self._read(target, one))
+            source = source or (yield from self._read(target, candidate))
             try:
-                for event in self._combine(source, one, request.drafter_bits, request.tuned):
+                for event in self._combine(source, candidate, request.drafter_bits, request.tuned):
                     if isinstance(event, PairInfo) and left_out:
-                        event = replace(event, why_not_fastest=_why_not_fastest(*left_out[0], one))
+                        event = replace(event, why_not_fastest=_why_not_fastest(*left_out[0], candidate))
                     yield event
                 return
             except UserError as error:
-                if one is None:
+                if candidate is None:
                     raise
-                left_out.append((one, error.text))
+                left_out.append((candidate, error.text))
 
     def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
         """Free the pair, and return the model of the next one's target."""

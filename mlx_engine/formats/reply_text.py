@@ -263,25 +263,25 @@ class ReplyText:
         self.called = self._at_start = True
         return [held, *(calls[:1] if self._one_call else calls)]
 
-    def _shown_text(self, found: _Text) -> _Text:
+    def _shown_text(self, pieces: _Text) -> _Text:
         """Return text to show, without leading whitespace and possible stop sequences."""
         if self._at_start:
-            text = _string(found)
-            found = found[len(text) - len(text.lstrip()) :]
-            if found:
-                self._at_start, first = False, found[0]
+            text = _string(pieces)
+            pieces = pieces[len(text) - len(text.lstrip()) :]
+            if pieces:
+                self._at_start, first = False, pieces[0]
                 gap = "\n\n" if self._headed and self.channel in self._shown else ""  # another message of the same channel
                 name = f"{self._tool} " if self._tool else ""
-                found = [*_decoded(gap, [first.token]), *(first._replace(text=each) for each in name), *found]
+                pieces = [*_decoded(gap, [first.token]), *(first._replace(text=each) for each in name), *pieces]
                 self._shown.add(self.channel)
         if self.channel == "thinking" or not self._stop:
-            return found
-        found, self._held = self._held + found, []
-        text = _string(found)
+            return pieces
+        pieces, self._held = self._held + pieces, []
+        text = _string(pieces)
         ends = [(at + len(stop), at, stop) for stop in self._stop if (at := text.find(stop)) >= 0]
         if ends:
             _, at, self.stopped = min(ends)
-            return found[:at]
+            return pieces[:at]
         size = len(text) - max(overlap(text, stop) for stop in self._stop)
-        self._held = found[size:]
-        return found[:size]
+        self._held = pieces[size:]
+        return pieces[:size]

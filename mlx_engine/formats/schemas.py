@@ -60,29 +60,29 @@ def _relaxed(part: Any, root: Any) -> Any:
         return [_relaxed(item, root) for item in part]
     if not isinstance(part, dict):
         return part
-    found = dict[str, Any]()
+    result = dict[str, Any]()
     for name, value in part.items():
         if name in _MAPS and isinstance(value, dict):
-            found[name] = {key: _relaxed(item, root) for key, item in value.items()}
+            result[name] = {key: _relaxed(item, root) for key, item in value.items()}
         elif name in _CHOICES:
-            found[name] = value
+            result[name] = value
         elif name == "format" and isinstance(value, str) and value not in _FORMATS:
             _ignore(f"the format {value[:60]!a}")
         elif name in ("default", "examples"):
             continue
         elif name in _COUNTS and isinstance(value, float) and value.is_integer() and not isinstance(value, exact_json.LongFloat):
-            found[name] = int(value)
+            result[name] = int(value)
         elif name == "minimum" and value == -(1 << 63) and isinstance(value, int) and part.get("type") == "integer":
-            found[name] = value + 1024
+            result[name] = value + 1024
         elif name != "uniqueItems" or not isinstance(value, bool):
-            found[name] = _relaxed(value, root)
+            result[name] = _relaxed(value, root)
     if part.get("uniqueItems") is True and part.get("maxItems") not in (0, 1):
-        lists = _distinct_lists(found, root)
+        lists = _distinct_lists(result, root)
         if lists is None:
             _ignore("“uniqueItems”")
         else:
-            found["anyOf"] = [{"const": items} for items in lists] if "anyOf" not in found else found["anyOf"]
-    return found
+            result["anyOf"] = [{"const": items} for items in lists] if "anyOf" not in result else result["anyOf"]
+    return result
 
 
 def _distinct_lists(schema: dict, root: Any) -> list[list] | None:

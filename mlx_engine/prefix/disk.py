@@ -118,27 +118,27 @@ class DiskPrefixes:
             return None
         return StoredPrefix(tuple(parts), length)
 
-    def load(self, found: StoredPrefix, branch: Branch) -> bool:
+    def load(self, stored: StoredPrefix, branch: Branch) -> bool:
         """Fill an empty branch from disk. Return whether that succeeded.
 
         Damaged parts are deleted. After a failure, the branch can't be used.
         """
         began = time.perf_counter()
         pieces, states = list[list[mx.array]](), None
-        for part in found.parts:
+        for part in stored.parts:
             path = self._store.path(part)
             try:
                 if path is None:
                     return False
                 arrays, facts = cast(tuple[dict[str, mx.array], dict[str, str]], mx.load(str(path), return_metadata=True))
                 rows = [arrays[f"rows.{at}"] for at in range(int(facts["rows"]))]
-                used = min(found.length, part.end) - part.start
+                used = min(stored.length, part.end) - part.start
                 if used:
                     pieces.append([each[..., :used, :] for each in rows] if used < len(part.tokens) else rows)
                 if part.has_states:
                     states = _unpack_mark(json.loads(facts["states"]), arrays)
-                if part is found.parts[-1]:
-                    self._fill(branch, pieces, found.length, states)
+                if part is stored.parts[-1]:
+                    self._fill(branch, pieces, stored.length, states)
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError) as error:
                 if memory.exhausted(error):
                     raise
@@ -146,10 +146,10 @@ class DiskPrefixes:
                 self._store.remove([part])
                 return False
         if states is not None:
-            branch.marks[found.length] = states
-        self._store.touch([part.key for part in found.parts])
-        self._measure(_READ_RATE, sum(part.bytes for part in found.parts), time.perf_counter() - began)
-        self._store.note("saved tokens", (self._store.fact("saved tokens") or 0) + found.length)
+            branch.marks[stored.length] = states
+        self._store.touch([part.key for part in stored.parts])
+        self._measure(_READ_RATE, sum(part.bytes for part in stored.parts), time.perf_counter() - began)
+        self._store.note("saved tokens", (self._store.fact("saved tokens") or 0) + stored.length)
         return True
 
     def _fill(self, branch: Branch, pieces: list[list[mx.array]], length: int, states: Mark | None) -> None:

@@ -125,9 +125,9 @@ class _Run:
         for file in self.folder.glob("*.safetensors"):
             if file not in used:
                 file.unlink(missing_ok=True)
-        found = PreparedReplies([], [], []), PreparedReplies([], [], [])
+        prepared = PreparedReplies([], [], []), PreparedReplies([], [], [])
         total, done, why = len(prompts) + len(general), 0, UNUSABLE
-        for group, messages in zip(found, (prompts, general), strict=True):
+        for group, messages in zip(prepared, (prompts, general), strict=True):
             chats = {first: number for number, first in enumerate(dict.fromkeys(map(_first, messages)))}
             for prompt in messages:
                 step = EngineText.of("tuning_replies", "Generating reply {number} of {total}", number=done + 1, total=total)
@@ -140,7 +140,7 @@ class _Run:
                 file = self._file(prompt)
                 reply = load(file) or record(self.pair, self.generate, self._reply_request(prompt), file, self.cancel)
                 if self.cancel.is_set():
-                    return found
+                    return prepared
                 mx.clear_cache()
                 if isinstance(reply, EngineText):
                     why = reply
@@ -150,9 +150,9 @@ class _Run:
                     choosing = number % _CHOOSING[1] == _CHOOSING[0] and not self.request.whole
                     (group.held_out if held_out else group.choosing if choosing else group.learned).append(reply)
                 done += 1
-        if not found[0].learned or not found[0].held_out:
+        if not prepared[0].learned or not prepared[0].held_out:
             raise UserError.of(why)
-        return found
+        return prepared
 
     def _file(self, prompt: tuple[Message, ...]) -> Path:
         return self.folder / f"{digest(self._reply_request(prompt))}.safetensors"

@@ -233,7 +233,7 @@ def _on_one_disk(old: Path, new: Path) -> bool:
 
 def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
     """Copy a file and its timestamps, and verify the copy. Return False if stopped."""
-    wanted, found = hashlib.sha256(), hashlib.sha256()
+    wanted, copied = hashlib.sha256(), hashlib.sha256()
     with open_regular(place) as source, target.open("wb") as copy:
         before = os.fstat(source.fileno())
         while piece := source.read(_PIECE):
@@ -251,8 +251,8 @@ def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
         while piece := source.read(_PIECE):
             if stop.is_set():
                 return False
-            found.update(piece)
-    if found.digest() != wanted.digest():
+            copied.update(piece)
+    if copied.digest() != wanted.digest():
         template = "The copy “{path}” doesn't match the original. Your models are unchanged. Check the disk."
         raise UserError("copy_damaged", template, path=str(target))
     os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
