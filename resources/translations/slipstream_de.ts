@@ -2454,337 +2454,337 @@
             <translation>{tokens} in {time}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Address</source>
             <translation>Adresse</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Address for plain replies</source>
             <translation>Adresse für einfache Antworten</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Certificate authority</source>
             <translation>Zertifizierungsstelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Delete Connection?</source>
             <translation>Verbindung löschen?</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Delete…</source>
             <translation>Löschen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Edit…</source>
             <translation>Bearbeiten …</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Encrypted</source>
             <translation>Verschlüsselt</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Headers</source>
             <translation>Header</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>In use</source>
             <translation>In Verwendung</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Key</source>
             <translation>Schlüssel</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Model</source>
             <translation>Modell</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not available</source>
             <translation>Nicht verfügbar</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not encrypted</source>
             <translation>Nicht verschlüsselt</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not reported</source>
             <translation>Nicht gemeldet</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>OpenAI-compatible</source>
             <translation>OpenAI-kompatibel</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Selected connection</source>
             <translation>Ausgewählte Verbindung</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Server</source>
             <translation>Server</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Speculative decoding</source>
             <translation>Spekulatives Dekodieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Speculative decoding (the server doesn't report it)</source>
             <translation>Spekulatives Dekodieren (der Server meldet es nicht)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Stop connecting</source>
             <translation>Verbinden abbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>The server's first model</source>
             <translation>Das erste Modell des Servers</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Thinking (the server doesn't support it)</source>
             <translation>Denken (der Server unterstützt es nicht)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Tools (the server doesn't support tool calls)</source>
             <translation>Werkzeuge (der Server unterstützt keine Werkzeugaufrufe)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Turning off DFlash (add an address for plain replies)</source>
             <translation>Ausschalten von DFlash (fügen Sie eine Adresse für einfache Antworten hinzu)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Use</source>
             <translation>Verwenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Yes</source>
             <translation>Ja</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>up to {count} tokens per round</source>
             <translation>bis zu {count} Token pro Runde</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}: {name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{model} (1 of {count})</source>
             <translation>{model} (1 von {count})</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{name} is in use</source>
             <translation>{name} ist in Verwendung</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>“{name}” will be deleted along with its key.</source>
             <translation>„{name}“ wird zusammen mit dem Schlüssel gelöscht.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>A PEM file, for servers that the system doesn't trust.</source>
             <translation>Eine PEM-Datei, für Server, denen das System nicht vertraut.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
             <translation>Ein Server mit demselben Modell, aber ohne spekulatives Dekodieren. Wird auch für Vergleiche verwendet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Add Connection</source>
             <translation>Verbindung hinzufügen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Another connection has this name. Enter a different one.</source>
             <translation>Eine andere Verbindung hat diesen Namen. Geben Sie einen anderen ein.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose a Certificate File</source>
             <translation>Zertifikatsdatei wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose a certificate file</source>
             <translation>Zertifikatsdatei wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose…</source>
             <translation>Auswählen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Continuing a stopped reply (not in the server's API)</source>
             <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Counting tokens before a reply (not in the server's API)</source>
             <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Edit Connection</source>
             <translation>Verbindung bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Enter an address.</source>
             <translation>Geben Sie eine Adresse ein.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Hide Advanced</source>
             <translation>Erweitert ausblenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
             <translation>Nachrichten an „{host}“ werden nicht verschlüsselt. Andere im Netzwerk können sie lesen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>No</source>
             <translation>Nein</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Not needed on this computer</source>
             <translation>Auf diesem Computer nicht nötig</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>One header per line.</source>
             <translation>Eine Kopfzeile pro Zeile.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Only if the server needs one</source>
             <translation>Nur wenn der Server einen braucht</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Optional</source>
             <translation>Optional</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save</source>
             <translation>Sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save Anyway</source>
             <translation>Trotzdem sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save Unencrypted Connection?</source>
             <translation>Unverschlüsselte Verbindung sichern?</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Show Advanced</source>
             <translation>Erweitert einblenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Shown in the list (optional)</source>
             <translation>Erscheint in der Liste (optional)</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>System default</source>
             <translation>Systemstandard</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test</source>
             <translation>Testen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test result</source>
             <translation>Testergebnis</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test the connection</source>
             <translation>Verbindung testen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The connection works.</source>
             <translation>Die Verbindung funktioniert.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Timeout</source>
             <translation>Zeitlimit</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>To list the server's models, test the connection.</source>
             <translation>Um die Modelle des Servers aufzulisten, testen Sie die Verbindung.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to {address}.</source>
             <translation>Ihre Nachrichten werden an {address} gesendet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>seconds</source>
             <translation>Sekunden</translation>
         </message>

@@ -2454,337 +2454,337 @@
             <translation>{time} 处理 {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Address</source>
             <translation>地址</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Address for plain replies</source>
             <translation>普通回复的地址</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Certificate authority</source>
             <translation>证书颁发机构</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Delete Connection?</source>
             <translation>删除连接？</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Delete…</source>
             <translation>删除…</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Edit…</source>
             <translation>编辑…</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Encrypted</source>
             <translation>已加密</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Headers</source>
             <translation>请求头</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>In use</source>
             <translation>使用中</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Key</source>
             <translation>密钥</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Model</source>
             <translation>模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not available</source>
             <translation>不可用</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not encrypted</source>
             <translation>未加密</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Not reported</source>
             <translation>未报告</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>OpenAI-compatible</source>
             <translation>兼容 OpenAI</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Selected connection</source>
             <translation>所选连接</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Server</source>
             <translation>服务器</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Speculative decoding</source>
             <translation>推测解码</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Speculative decoding (the server doesn't report it)</source>
             <translation>推测解码（服务器未报告）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Stop connecting</source>
             <translation>停止连接</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>The server's first model</source>
             <translation>服务器的第一个模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Thinking (the server doesn't support it)</source>
             <translation>思考（服务器不支持）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Tools (the server doesn't support tool calls)</source>
             <translation>工具（服务器不支持工具调用）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Turning off DFlash (add an address for plain replies)</source>
             <translation>关闭 DFlash（请添加普通回复的地址）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Unknown</source>
             <translation>未知</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Use</source>
             <translation>使用</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>Yes</source>
             <translation>是</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>up to {count} tokens per round</source>
             <translation>每轮最多 {count} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}：{name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{model} (1 of {count})</source>
             <translation>{model}（共 {count} 个）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>{name} is in use</source>
             <translation>{name} 使用中</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_card.py" />
+            <location filename="../../app/views/models/endpoint_card.py" />
             <source>“{name}” will be deleted along with its key.</source>
             <translation>“{name}”及其密钥将被删除。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>A PEM file, for servers that the system doesn't trust.</source>
             <translation>PEM 文件，用于系统不信任的服务器。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>A server with the same model but no speculative decoding. Also used for comparisons.</source>
             <translation>运行同一模型但不使用推测解码的服务器。也用于比较。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Add Connection</source>
             <translation>添加连接</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Another connection has this name. Enter a different one.</source>
             <translation>另一个连接已使用此名称。请输入其他名称。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose a Certificate File</source>
             <translation>选择证书文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose a certificate file</source>
             <translation>选择证书文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose…</source>
             <translation>选取…</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Continuing a stopped reply (not in the server's API)</source>
             <translation>继续已停止的回复（服务器的 API 不支持）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Counting tokens before a reply (not in the server's API)</source>
             <translation>回复前计算词元数（服务器的 API 不支持）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Edit Connection</source>
             <translation>编辑连接</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Enter an address.</source>
             <translation>请输入地址。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Hide Advanced</source>
             <translation>隐藏高级选项</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Messages to “{host}” won't be encrypted. Others on the network can read them.</source>
             <translation>发送到“{host}”的消息不会加密。网络中的其他人可以读取。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Name</source>
             <translation>名称</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>No</source>
             <translation>否</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Not needed on this computer</source>
             <translation>在这台电脑上不需要</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>One header per line.</source>
             <translation>每行一个标头。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Only if the server needs one</source>
             <translation>仅在服务器需要时填写</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Optional</source>
             <translation>可选</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save</source>
             <translation>存储</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save Anyway</source>
             <translation>仍然存储</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Save Unencrypted Connection?</source>
             <translation>存储未加密的连接？</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Show Advanced</source>
             <translation>显示高级选项</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Shown in the list (optional)</source>
             <translation>显示在列表中（可选）</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>System default</source>
             <translation>系统默认</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test</source>
             <translation>测试</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test result</source>
             <translation>测试结果</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Test the connection</source>
             <translation>测试连接</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The connection works.</source>
             <translation>连接正常。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>名称或模型包含控制字符。请将其删除。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Timeout</source>
             <translation>超时</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>To list the server's models, test the connection.</source>
             <translation>要列出服务器的模型，请测试连接。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>您的消息会发送到此服务器。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to {address}.</source>
             <translation>您的消息将发送到 {address}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/connection_form.py" />
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>seconds</source>
             <translation>秒</translation>
         </message>
