@@ -133,7 +133,7 @@ class ReplyRun(QObject):
             if item.event is not None:
                 self._accept(state, self.turn.reply, item.event, item.at_s)
                 continue
-            if not state.closed():
+            if not state.closed() and not state.stopped:  # a request may be canceled before its first event
                 self.turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly. Try again.")), 0.0)
             self._proceed()
             if self.waiting:

@@ -126,6 +126,7 @@ class RemoteEngine:
         task = self._loop.create_task(self._run(run))
         self._tasks[task] = run
         task.add_done_callback(self._tasks.pop)
+        task.add_done_callback(lambda _: run.deliver(None))  # not in the task, which may be canceled before it starts
         run.wake = lambda: self._wake(task)
         if run.cancelled.is_set():
             task.cancel()
@@ -152,7 +153,7 @@ class RemoteEngine:
         self._ending = self._loop.create_task(end())
 
     async def _run(self, run: _RemoteRun) -> None:
-        """Serve a run. No exception leaves this method."""
+        """Deliver the events of a run. No exception leaves this method."""
         try:
             match run.request:
                 case LoadPair() | Connect():
@@ -177,8 +178,6 @@ class RemoteEngine:
             log.exception("The remote engine failed on %s", type(run.request).__name__)
             bug = UserError("remote_internal", "Something went wrong in Slipstream while using the remote server. Try again.")
             run.deliver(Failed.because(bug))
-        finally:
-            run.deliver(None)
 
     async def _connect(self, run: _RemoteRun) -> None:
         host = self._endpoint.host

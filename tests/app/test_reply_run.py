@@ -6,6 +6,7 @@ from threading import Event as Flag
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from PySide6.QtCore import QCoreApplication
@@ -170,3 +171,15 @@ class Replies(RuleBasedStateMachine):
 
 TestReplies = Replies.TestCase
 TestReplies.settings = sampled(20)
+
+
+@pytest.mark.parametrize("quits", [False, True])
+def test_reply_that_is_stopped_before_its_first_event_has_no_error(quits: bool) -> None:
+    one = Replies()
+    one.begin()
+    one.the_user_sends()
+    one.a_question_is_saved()
+    one.the_user_stops(quits=quits)
+    one.a_request_ends()
+    reply = one.turns[0].reply
+    assert (reply.reason, reply.error) == ("interrupted" if quits else "cancelled", "")
