@@ -177,7 +177,7 @@ def _decode(data: bytes) -> str:
 
 
 class _Reader:
-    """A reader of tables by row number. `damaged` is set if a row can't be read."""
+    """A reader of tables. `damaged` is set if a row is unreadable or out of order."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -190,19 +190,7 @@ class _Reader:
             self.damaged = self.damaged or table != "comparison"  # the first version has none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
-        query = f"SELECT {select} FROM {table} NOT INDEXED WHERE rowid = ?"
-        failed = 0
-        for number in self._numbers(table):
-            try:
-                row = self._database.execute(query, (number,)).fetchone()
-            except sqlite3.DatabaseError:
-                failed += 1
-                row = None
-            if row is None:
-                self.damaged = True
-                if failed == MAX_FAILED:
-                    return
-                continue
+        for row in self._readable(table, select):
             values = dict(zip(columns, row, strict=True))
             for column in _TEXTS & values.keys():
                 if not isinstance(value := values[column], str):
@@ -211,15 +199,40 @@ class _Reader:
             if any(values[column] for column in _TEXTS & values.keys()):  # the rest of a damaged page may be empty rows
                 yield tuple(values.values())
 
+    def _readable(self, table: str, select: str) -> Iterator[Sequence[Any]]:
+        """Yield all rows in order, or after one that can't be read, each by its number."""
+        read: dict[int, Sequence[Any]] = {}
+        try:
+            for number, *row in self._database.execute(f"SELECT rowid, {select} FROM {table} NOT INDEXED"):
+                if read and number <= next(reversed(read)):
+                    self.damaged = True
+                if read.get(number) != row:  # a page may be listed twice
+                    read[number] = row
+                    yield row
+            return
+        except sqlite3.DatabaseError:
+            log.exception("A table is damaged: %s", table)
+            self.damaged = True
+        query = f"SELECT {select} FROM {table} NOT INDEXED WHERE rowid = ?"
+        failed = 0
+        for number in self._numbers(table):
+            if number in read:
+                continue
+            try:
+                if (found := self._database.execute(query, (number,)).fetchone()) is not None:
+                    yield found
+            except sqlite3.DatabaseError:
+                failed += 1
+                if failed == MAX_FAILED:
+                    return
+
     def _numbers(self, table: str) -> list[int]:
         """Return the numbers of all rows or, if they can't be read, all possible ones."""
         found, last = [], MAX_ROWS
-        try:
+        with suppress(sqlite3.DatabaseError):
             for (number,) in self._database.execute(f"SELECT rowid FROM {table} NOT INDEXED"):
                 found.append(number)
-        except sqlite3.DatabaseError:
-            log.exception("A table is damaged: %s", table)
-            with suppress(sqlite3.DatabaseError):
-                last = self._database.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0
-            return sorted({*found, *range(min(last, MAX_ROWS) + 1)})
-        return list(dict.fromkeys(found))
+            return list(dict.fromkeys(found))
+        with suppress(sqlite3.DatabaseError):
+            last = self._database.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0
+        return sorted({*found, *range(min(last, MAX_ROWS) + 1)})

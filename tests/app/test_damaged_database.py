@@ -297,6 +297,21 @@ def test_a_wrong_row_number_hides_only_its_own_row(sound: tuple[Path, Texts], tm
     assert len(found.chats) >= 5 and "damaged" in found.remark
 
 
+def test_a_wrong_number_above_the_rows_hides_none_of_them(sound: tuple[Path, Texts], tmp_path: Path) -> None:
+    """A search by number then takes the wrong way, but all rows can be read in order."""
+    whole, chats = sound
+    with closing(sqlite3.connect(whole)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'message'").fetchone()
+    page, start = bytearray(whole.read_bytes()), (root - 1) * 4096
+    assert page[start] == 5, "the table has one page only"
+    first = start + int.from_bytes(page[start + 12 :][:2], "big")
+    page[first + 4] = 1  # after the number of the page below
+    file = tmp_path / FILE
+    file.write_bytes(page)
+    found = read_database(file)
+    assert sorted(texts_of(one.chat) for one in found.chats) == sorted(chats.values())
+
+
 @pytest.mark.parametrize("action", ["SELECT RAISE(ABORT, 'no')", "DELETE FROM message"])
 def test_a_trigger_named_like_the_search_index_sets_the_file_aside(sound: tuple[Path, Texts], tmp_path: Path, action: str) -> None:
     """It could keep every chat from being saved, in every later run."""
