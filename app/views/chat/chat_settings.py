@@ -209,8 +209,7 @@ class ChatSettingsDialog(QDialog):
         super().__init__(parent)
         self._session, self._loader = session, loader
         self.setWindowTitle(tr("Chat Settings"))
-        library, default = library, lambda: loader.sampling
-        self.form = ChatSettingsForm(theme, library, lambda: session.chat.settings, session.set_settings, default)
+        self.form = ChatSettingsForm(theme, library, lambda: session.chat.settings, session.set_settings, lambda: loader.sampling)
         self.form.setContentsMargins(24, 20, 24, 20)
         self.form.thinking.show()
         self.form.private.show()
