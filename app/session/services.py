@@ -44,6 +44,7 @@ class Services(QObject):
         self.paths, self.client = paths, client
         data = paths.data if paths.data_writable else None
         self.settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
+        self._settings_saved = True  # as last reported
         self.preferences = Preferences(look, self.settings, self)
         self.engine = EngineAdapter(client, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
@@ -148,7 +149,22 @@ class Services(QObject):
         settings.setValue("thinking", chosen.thinking)
         tools = {name: getattr(chosen.inherited, name) for name in ("tool_servers", "tools_off")}
         settings.setValue("tools", json.dumps(tools))
-        settings.sync()
+        self._sync_settings()
+
+    def _sync_settings(self) -> None:
+        """Write the settings file, and report when that fails and when it works again."""
+        file = QSettings(self.settings.fileName(), QSettings.Format.IniFormat)  # shares unsaved values; a status never recovers
+        file.sync()
+        saved = file.status() == QSettings.Status.NoError
+        if saved == self._settings_saved:
+            return
+        self._settings_saved = saved
+        if saved:
+            self.notices.post(Notice(tr("Your settings are being saved again."), topic="settings"))
+            return
+        folder = self.paths.settings
+        text = tr("Can't save your settings. Check that the disk isn't full and that {folder} is writable.", folder=folder)
+        self.notices.post(Notice(text, "error", topic="settings"))
 
     def _restore_state(self) -> None:
         saved = ChatSettings.from_json(parse_json(str(self.settings.value("tools"))))

@@ -147,7 +147,7 @@ class MainWindow(QMainWindow):
         self._restore_state()
         for change in (self.composer.field.textChanged, self.split.splitterMoved, self.split.shown):
             change.connect(self._save_soon)
-        for change in (loader.loaded, session.settings_changed, session.chat_changed):
+        for change in (loader.loaded, session.settings_changed, session.chat_changed, services.preferences.changed):
             change.connect(self._save_soon)
         self.composer.focus()
 

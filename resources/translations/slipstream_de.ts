@@ -760,6 +760,11 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>Can't save your settings. Check that the disk isn't full and that {folder} is writable.</source>
+            <translation>Ihre Einstellungen können nicht gesichert werden. Prüfen Sie, ob das Volume voll ist und ob in {folder} geschrieben werden kann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Can't use mcp.json. {reason}</source>
             <translation>mcp.json kann nicht verwendet werden. {reason}</translation>
         </message>
@@ -767,6 +772,11 @@
             <location filename="../../app/session/services.py" />
             <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
             <translation>In Ihren Benutzerordner kann nicht geschrieben werden. Die Einstellungen liegen vorerst in {folder}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
+            <source>Your settings are being saved again.</source>
+            <translation>Ihre Einstellungen werden wieder gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />

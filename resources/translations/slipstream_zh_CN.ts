@@ -760,6 +760,11 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>Can't save your settings. Check that the disk isn't full and that {folder} is writable.</source>
+            <translation>无法存储您的设置。请检查磁盘是否已满，以及 {folder} 是否可写。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Can't use mcp.json. {reason}</source>
             <translation>无法使用 mcp.json。{reason}</translation>
         </message>
@@ -767,6 +772,11 @@
             <location filename="../../app/session/services.py" />
             <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
             <translation>无法写入您的个人文件夹。设置暂存于 {folder}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
+            <source>Your settings are being saved again.</source>
+            <translation>您的设置已恢复存储。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />

@@ -1,4 +1,4 @@
-"""Chats that can't be kept: a damaged database, an unwritable folder, a full disk."""
+"""Chats and settings that can't be saved: a damaged database, an unwritable folder, a full disk."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +145,19 @@ def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> 
     app = start(data=tmp_path / "data", data_writable=False)
     chat_with(app, "Hi")
     app.until(app.window.foot.unsaved.isVisible)
+
+
+def test_unsaved_settings_are_reported_and_saved_later(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings changed on a full disk were lost by quitting, and nothing had said so."""
+    monkeypatch.setattr("app.window.main_window.SAVE_MS", 1)
+    app, file = start(), tmp_path / "settings.ini"
+    app.services.save_state()
+    file.unlink()
+    file.mkdir()  # nobody can write it now, root included
+    app.services.preferences.reduce_motion = True
+    app.until(lambda: any("Can't save your settings" in notice for notice in app.notices))
+    assert app.window.foot.notices.property("look") == "error"
+    file.rmdir()
+    app.services.preferences.token_sources = True
+    app.until(lambda: app.notices == ["Your settings are being saved again."])
+    assert "less_motion=true" in file.read_text()
