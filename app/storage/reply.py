@@ -159,7 +159,7 @@ class Reply:
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None
-    _end_before: tuple[Mode, Ending | None, str, int] | None = None  # until more arrives after `resume`
+    _end_before: tuple[Mode, Ending | None, str, int] | None = None  # until text arrives after `resume`
 
     @classmethod
     def to(cls, request: GenerationRequest) -> "Reply":
@@ -206,6 +206,7 @@ class Reply:
         self.unreadable_calls = (*ranges, (start, end))
 
     def _count(self, event: Commit, at_s: float) -> None:
+        self._end_before = None
         if event.tokens:
             self.tokens += len(event.tokens)
             self.rate.add(at_s if event.at_s is None else event.at_s, len(event.tokens))
@@ -218,8 +219,8 @@ class Reply:
         self._end_before = before
 
     def revert(self) -> bool:
-        """Return to the end before `resume`; false if something has arrived since."""
-        if self._end_before is None or self.tokens > self.tokens_before:
+        """Return to the end before `resume`; false if text has arrived since."""
+        if self._end_before is None:
             return False
         self.mode, self.reason, self.error, self.tokens_before = self._end_before
         return True

@@ -183,3 +183,20 @@ def test_reply_that_is_stopped_before_its_first_event_has_no_error(quits: bool) 
     one.a_request_ends()
     reply = one.turns[0].reply
     assert (reply.reason, reply.error) == ("interrupted" if quits else "cancelled", "")
+
+
+def test_continued_reply_keeps_its_error_after_text_of_unknown_tokens() -> None:
+    one = Replies()
+    one.begin()
+    one.the_user_sends()
+    one.a_question_is_saved()
+    one.an_event_arrives(event=commit("Half"))
+    one.an_event_arrives(event=done(reason="cancelled"))
+    one.a_request_ends()
+    one.the_user_continues()
+    one.a_question_is_saved()
+    one.an_event_arrives(event=commit(" of it", tokens=0))  # as SGLang sends it
+    one.an_event_arrives(event=Failed("remote_cut", "The server ended the reply early."))
+    one.a_request_ends()
+    reply = one.turns[0].reply
+    assert (reply.answer, reply.reason, reply.error) == ("Half of it", "error", "The server ended the reply early.")
