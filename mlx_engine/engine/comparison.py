@@ -130,13 +130,16 @@ class Comparison:
         """Record why a contestant has no replies.
 
         Raises:
-            UserError: it is the baseline.
+            UserError: it is the baseline, or no contestant is left to compare with it.
         """
         if entry is self._baseline:
             raise UserError.of(why)
         pair = entry.contestant.pair
         name = model_name(pair.drafter) if pair is not None and pair.drafter is not None else ""
         entry.result = replace(entry.result, drafter=entry.result.drafter or name, problem=why)
+        problems = [other.result.problem for other in self._entries if other is not self._baseline]
+        if problems[0] is not None and all(problems):
+            raise UserError.of(problems[0])
         return entry.result
 
     def _runs(self, group: list[_Entry]) -> Generator[Step, Sequence[Event], bool]:
@@ -221,14 +224,6 @@ class Comparison:
         return reply, difference
 
     def _outcome(self) -> CompareResult:
-        """Return the outcome.
-
-        Raises:
-            UserError: all contestants but the baseline failed.
-        """
-        others = [entry.result.problem for entry in self._entries[1:]]
-        if others and others[0] is not None and all(others):
-            raise UserError.of(others[0])
         own = self._baseline.result
         shown = (self._worst[at][0] if at in self._worst else reply for at, reply in zip(self._answered, own.replies, strict=True))
         self._baseline.result = replace(own, replies=tuple(shown))

@@ -198,9 +198,10 @@ def test_contestants_of_one_pair_take_turns_and_the_loaded_pair_comes_first():
     assert [one.contestant for one in events[-1].results] == list(contestants)
 
 
-def test_the_only_opponents_failure_is_that_of_the_comparison():
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_the_only_opponents_failure_ends_the_comparison(repeats):
     with pytest.raises(UserError, match="No room"):
-        compared(SAME, UserError("scripted", "No room."))
+        compared(SAME, UserError("scripted", "No room."), repeats=repeats)
 
 
 def test_a_server_that_sends_no_tokens_is_compared_by_characters():
