@@ -192,9 +192,9 @@ class CompareRunner(QObject):
         if not comparison.running:
             if comparison.record is not None:
                 self.recorded.emit(comparison.record)
-            self.ended.emit()
             if comparison.has_loaded:
-                self.drafter_changed.emit()
+                self.drafter_changed.emit()  # first, as the end may start a reply
+            self.ended.emit()
 
 
 class ComparisonHistory(QObject):

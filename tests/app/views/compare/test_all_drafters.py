@@ -241,9 +241,12 @@ def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog
 def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
     app = begin()
     dialog = stopped_at_the_second_drafter(app, places)
+    loading: list[bool] = []
+    app.services.compare_runner.ended.connect(lambda: loading.append(app.loader.running))
     dialog.close()
     app.until(lambda: not app.activity.busy and not app.loader.running)
     assert app.engine.loaded[-1] == places[:2]
+    assert loading == [True], "a message that waits for the end isn't answered with the other drafter"
     app.ask("Still here?")
 
 
