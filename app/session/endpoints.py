@@ -1,4 +1,4 @@
-"""The saved endpoints to servers."""
+"""The saved endpoints, and the trial of one."""
 
 import logging
 import os
