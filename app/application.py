@@ -61,7 +61,7 @@ class Slipstream(QObject):
         services.tuning.changed.connect(self._hold_tuning)
         services.activity.changed.connect(self._hold_reply)
         services.server.activity_changed.connect(self._hold_server)
-        services.reply_run.finished.connect(self._watch_peak)
+        services.reply_runner.finished.connect(self._watch_peak)
 
     @Slot()
     def restart(self) -> None:
@@ -84,7 +84,7 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_reply(self) -> None:
-        held = self.services.activity.busy and not self.services.reply_run.waiting
+        held = self.services.activity.busy and not self.services.reply_runner.waiting
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()

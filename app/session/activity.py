@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.session.compare_run import CompareRunner
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.chat_tree import Chat
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
@@ -26,24 +26,24 @@ class SessionActivity(QObject):
     def __init__(
         self,
         loader: PairLoader,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         compare_runner: CompareRunner,
         notices: Notices,
         chat: Callable[[], Chat],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._loader, self._reply_run, self._compare_runner = loader, reply_run, compare_runner
+        self._loader, self._reply_runner, self._compare_runner = loader, reply_runner, compare_runner
         self._notices, self._chat = notices, chat
-        for run in (reply_run, compare_runner):
+        for run in (reply_runner, compare_runner):
             run.started.connect(self.changed)
             run.ended.connect(self.changed)
-        reply_run.waiting_changed.connect(self.changed)
+        reply_runner.waiting_changed.connect(self.changed)
 
     @property
     def busy(self) -> bool:
         """Whether a reply or a comparison is running."""
-        return self._reply_run.running or self.comparing
+        return self._reply_runner.running or self.comparing
 
     @property
     def comparing(self) -> bool:
@@ -52,12 +52,12 @@ class SessionActivity(QObject):
     @property
     def replying_here(self) -> bool:
         """Whether the open chat's reply is being generated."""
-        return self._reply_run.chat is self._chat()
+        return self._reply_runner.chat is self._chat()
 
     @property
     def replying_elsewhere(self) -> str:
         """Title of another chat whose reply is being generated, or an empty string."""
-        chat = self._reply_run.chat
+        chat = self._reply_runner.chat
         return chat.title if chat is not None and chat is not self._chat() else ""
 
     @property
@@ -71,7 +71,7 @@ class SessionActivity(QObject):
         """Return why nothing can start now, or None."""
         if self.comparing:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
-        if (title := self.replying_elsewhere) and self._reply_run.waiting:
+        if (title := self.replying_elsewhere) and self._reply_runner.waiting:
             return Notice(
                 tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"
             )
@@ -107,5 +107,5 @@ class SessionActivity(QObject):
     def stop(self) -> None:
         """Stop the open chat's reply and any comparison. Other chats' replies continue."""
         if self.replying_here:
-            self._reply_run.stop()
+            self._reply_runner.stop()
         self._compare_runner.stop()

@@ -12,7 +12,7 @@ from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node, Turn
@@ -49,14 +49,14 @@ class ChatSession(QObject):
         loader: PairLoader,
         tools: ToolBox,
         attachments: AttachmentReader,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         activity: SessionActivity,
         notices: Notices,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._library, self._loader, self._tools, self._attachments = library, loader, tools, attachments
-        self._reply_run, self._activity, self._notices = reply_run, activity, notices
+        self._reply_runner, self._activity, self._notices = reply_runner, activity, notices
         self.new_chats = ChatSettings()
         self.chat = Chat()
         self.editing: Turn | None = None
@@ -175,7 +175,7 @@ class ChatSession(QObject):
 
     def _reply(self, turn: Turn) -> None:
         turn.reply.drafter_kind = self._loader.pair.drafter_kind if self._loader.pair is not None else ""
-        self._reply_run.start(turn, self.chat, turn.request, self.offered_tools)
+        self._reply_runner.start(turn, self.chat, turn.request, self.offered_tools)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off, or that a rolling window unblocks."""
@@ -184,7 +184,7 @@ class ChatSession(QObject):
             return
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
-        self._reply_run.resume(turn, self.chat, request, self.offered_tools)
+        self._reply_runner.resume(turn, self.chat, request, self.offered_tools)
 
     @Slot()
     def continue_rolling(self) -> None:
@@ -196,7 +196,7 @@ class ChatSession(QObject):
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""
-        if turn.asked is not None and turn is not self._reply_run.turn:
+        if turn.asked is not None and turn is not self._reply_runner.turn:
             self.editing = turn
             self.editing_changed.emit(turn)
 
@@ -240,7 +240,7 @@ class ChatSession(QObject):
             if message_id and (node := chat.find(message_id)) is not None:
                 self._reveal(node)
 
-        chat = next((chat for chat in (self.chat, self._reply_run.chat) if chat is not None and chat.id == chat_id), None)
+        chat = next((chat for chat in (self.chat, self._reply_runner.chat) if chat is not None and chat.id == chat_id), None)
         if chat is not None:
             show(chat)
         else:
@@ -271,8 +271,8 @@ class ChatSession(QObject):
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:
-        if self._reply_run.chat is not None and self._reply_run.chat.id in chat_ids:
-            self._reply_run.stop()
+        if self._reply_runner.chat is not None and self._reply_runner.chat.id in chat_ids:
+            self._reply_runner.stop()
         if self.chat.id in chat_ids:
             left = self.chat.id
             self.new_chat()

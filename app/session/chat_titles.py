@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.chat_tree import Chat
 from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
@@ -32,23 +32,23 @@ class ChatTitles(QObject):
         engine: EngineAdapter,
         library: ChatLibrary,
         loader: PairLoader,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         enabled: Callable[[], bool],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._engine, self._library, self._loader = engine, library, loader
-        self._reply_run, self._enabled = reply_run, enabled
+        self._reply_runner, self._enabled = reply_runner, enabled
         self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
-        reply_run.finished.connect(self._add)
+        reply_runner.finished.connect(self._add)
         engine.idle.connect(self._timer.start)
 
     @Slot()
     def _add(self) -> None:
         """Queue the chat whose first reply has just ended."""
-        chat = self._reply_run.chat
+        chat = self._reply_runner.chat
         if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
             self._waiting[chat.id] = chat.title, chat, self._loader.sent_to
 

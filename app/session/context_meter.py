@@ -12,7 +12,7 @@ from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, NextPrompt, measure
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Turn, messages_to
 from app.text.plain_text import clean
@@ -38,7 +38,7 @@ class ContextMeter(QObject):
         loader: PairLoader,
         tools: ToolBox,
         attachments: AttachmentReader,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -69,7 +69,7 @@ class ContextMeter(QObject):
             signal.connect(self.recount)
         loader.loaded.connect(self._forget)
         session.chat_changed.connect(self._forget)
-        reply_run.changed.connect(self._grow)
+        reply_runner.changed.connect(self._grow)
 
     @property
     def counting(self) -> bool:

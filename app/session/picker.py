@@ -17,7 +17,7 @@ from app.session.notice import Notice
 from app.session.pair_rows import PairRows
 from app.session.pair_session import PairLoader
 from app.session.pair_survey import Survey, check_hub, survey
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
@@ -43,7 +43,7 @@ class Picker(QObject):
         self,
         loader: PairLoader,
         activity: SessionActivity,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         roofline_runner: RooflineRunner,
         parent: QObject | None = None,
         folder: Path | None = None,
@@ -79,7 +79,7 @@ class Picker(QObject):
         for signal in (self._loader.loaded, self._loader.changed, activity.changed):
             signal.connect(self.changed)
         self._loader.loaded.connect(self._follow_loaded)
-        reply_run.finished.connect(self._record_speed)
+        reply_runner.finished.connect(self._record_speed)
 
     def start(self) -> None:
         """Continue the downloads of an earlier run."""

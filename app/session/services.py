@@ -21,7 +21,7 @@ from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.session.saved_prompts import SavedPrompts
 from app.session.tool_box import ToolBox
 from app.session.tuning_run import TuningRunner
@@ -52,23 +52,25 @@ class Services(QObject):
         self.notices = notices = Notices(self)
         self.library = library = ChatLibrary(self.store, self)
         self.loader = loader = PairLoader(self.engine, self)
-        self.reply_run = reply_run = ReplyRun(self.engine, library, self.tools, self)
+        self.reply_runner = reply_runner = ReplyRunner(self.engine, library, self.tools, self)
         self.compare_runner = CompareRunner(self.engine, self)
         self.comparisons = ComparisonHistory(self.store, self)
         self.roofline_runner = roofline_runner = RooflineRunner(self.engine, self)
         self.attachments = AttachmentReader(self.engine, lambda: loader.pair is not None and not loader.sent_to, self)
-        self.activity = activity = SessionActivity(loader, reply_run, self.compare_runner, notices, lambda: self.session.chat, self)
-        parts = (library, loader, self.tools, self.attachments, reply_run, activity, notices)
+        self.activity = activity = SessionActivity(
+            loader, reply_runner, self.compare_runner, notices, lambda: self.session.chat, self
+        )
+        parts = (library, loader, self.tools, self.attachments, reply_runner, activity, notices)
         self.session = session = ChatSession(*parts, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
-        self.picker = Picker(loader, activity, reply_run, roofline_runner, self, data)
+        self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
-        self.titles = ChatTitles(self.engine, library, loader, reply_run, lambda: self.preferences.chat_titles, self)
-        for signal in (library.notified, loader.notified, self.attachments.refused, reply_run.notified):
+        self.titles = ChatTitles(self.engine, library, loader, reply_runner, lambda: self.preferences.chat_titles, self)
+        for signal in (library.notified, loader.notified, self.attachments.refused, reply_runner.notified):
             signal.connect(notices.post)
         self.compare_runner.recorded.connect(self.comparisons.add)
         self.compare_runner.drafter_changed.connect(lambda: loader.load(loader.here))  # Auto may choose another one
@@ -90,7 +92,7 @@ class Services(QObject):
     @Slot()
     def _use_preferences(self) -> None:
         self.session.set_new_chats(self.preferences.new_chats)
-        self.reply_run.most_steps = int(self.preferences.tool_steps)
+        self.reply_runner.most_steps = int(self.preferences.tool_steps)
 
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
@@ -134,7 +136,7 @@ class Services(QObject):
         self.library.cancel_imports()
         self.attachments.end()
         self.session.save_settings()
-        self.reply_run.stop(interrupted=True)
+        self.reply_runner.stop(interrupted=True)
 
     def save_state(self) -> None:
         """Save what the next launch begins with."""

@@ -53,7 +53,7 @@ class MainWindow(QMainWindow):
         self.theme, self.services = theme, services
         self.commands = services.commands
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
-        reply_run, notices = services.reply_run, services.notices
+        reply_runner, notices = services.reply_runner, services.notices
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
         for signal in (services.server.changed, services.tools.changed, services.picker.endpoints.changed):
@@ -69,10 +69,10 @@ class MainWindow(QMainWindow):
         # Parents come first: a widget that moves into another one passes the fonts and styles on to all of its children again.
         self.split = SidebarSplit(theme, self)
         self.setCentralWidget(self.split)
-        self.sidebar = Sidebar(theme, session, library, reply_run, self.split)
+        self.sidebar = Sidebar(theme, session, library, reply_runner, self.split)
         chat = QWidget(self.split)
         self.split.add(self.sidebar, chat)
-        self.top_bar = TopBar(theme, session, loader, reply_run, self.commands, services.server, chat)
+        self.top_bar = TopBar(theme, session, loader, reply_runner, self.commands, services.server, chat)
         self.transcript = Transcript(theme, chat)
         self.foot = Foot(theme, services, chat)
         self.composer = self.foot.composer
@@ -102,9 +102,9 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.version_stepped.connect(session.switch)
         self.transcript.message_actions.edit.connect(session.edit)
         self.foot.tools.settings_requested.connect(self.commands.runner("tools"))
-        self.transcript.message_actions.decided.connect(reply_run.decide)
-        self.transcript.message_actions.call_canceled.connect(reply_run.cancel_call)
-        reply_run.asked.connect(lambda: QApplication.alert(self))
+        self.transcript.message_actions.decided.connect(reply_runner.decide)
+        self.transcript.message_actions.call_canceled.connect(reply_runner.cancel_call)
+        reply_runner.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(activity.use)
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
@@ -112,11 +112,11 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
-        for signal in (session.turns_changed, reply_run.changed):
+        for signal in (session.turns_changed, reply_runner.changed):
             signal.connect(self._show_divider)
         session.turn_revealed.connect(self.transcript.go_to_node)
-        reply_run.changed.connect(self.transcript.refresh)
-        reply_run.started.connect(self._follow_reply)
+        reply_runner.changed.connect(self.transcript.refresh)
+        reply_runner.started.connect(self._follow_reply)
         session.chat_changed.connect(self.transcript.clear)
         session.editing_changed.connect(self.composer.show_editing)
         for signal in (loader.changed, loader.loaded, activity.changed, session.chat_changed):
@@ -140,7 +140,7 @@ class MainWindow(QMainWindow):
         application.focusChanged.connect(self._watch_typing)
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
-        self._announcer = Announcer(reply_run, notices, self)
+        self._announcer = Announcer(reply_runner, notices, self)
         self._drafts = Drafts(session, library, self.composer, services.settings, self)
         self._recommend()
         self._show_state()

@@ -8,7 +8,7 @@ from app.session.chat_session import ChatSession
 from app.session.commands import Commands
 from app.session.local_server import LocalServer, active_requests
 from app.session.pair_session import PairLoader
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.wording import mode_names, number, size
 from app.text.language import tr, translated
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
@@ -29,14 +29,14 @@ class TopBar(QWidget):
         theme: Theme,
         session: ChatSession,
         loader: PairLoader,
-        reply_run: ReplyRun,
+        reply_runner: ReplyRunner,
         commands: Commands,
         server: LocalServer,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._session, self._loader, self._reply_run = session, loader, reply_run
+        self._session, self._loader, self._reply_runner = session, loader, reply_runner
         self._commands, self._server = commands, server
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
@@ -92,7 +92,7 @@ class TopBar(QWidget):
             else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(self._commands["compare"].can() is None)
-        running = self._reply_run.turn
+        running = self._reply_runner.turn
         differs = running is not None and running.reply.mode != session.next_mode
         self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[session.next_mode]) if differs else "")
         self._arrange()

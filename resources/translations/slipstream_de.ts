@@ -749,7 +749,7 @@
             <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
-            <location filename="../../app/session/reply_run.py" />
+            <location filename="../../app/session/reply_runner.py" />
             <source>The reply ended unexpectedly. Try again.</source>
             <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
         </message>

@@ -749,7 +749,7 @@
             <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
-            <location filename="../../app/session/reply_run.py" />
+            <location filename="../../app/session/reply_runner.py" />
             <source>The reply ended unexpectedly. Try again.</source>
             <translation>回复意外结束。请重试。</translation>
         </message>

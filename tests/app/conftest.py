@@ -65,11 +65,11 @@ class Session:
     def __init__(self, services: Services, engine: ScriptedEngine) -> None:
         self.services, self.engine = services, engine
         self.session, self.activity, self.commands = services.session, services.activity, services.commands
-        self.library, self.loader, self.tools, self.reply_run = (
+        self.library, self.loader, self.tools, self.reply_runner = (
             services.library,
             services.loader,
             services.tools,
-            services.reply_run,
+            services.reply_runner,
         )
         self.attachments, self.roofline_runner = services.attachments, services.roofline_runner
         self.noticed: list[Notice] = []

@@ -224,7 +224,7 @@ def show_calls(window: MainWindow) -> None:
     )
     turn.reply.progress = {"running": "1/2"}
     turn.reply.accept(replace(commit('<tool_call>{"name": "calculator"'), unreadable_call=True), 0.0)
-    window.services.reply_run.changed.emit(turn)
+    window.services.reply_runner.changed.emit(turn)
     settle(200)
     for card in window.transcript.findChildren(CallCard):
         if card.record.state == "done":

@@ -198,10 +198,10 @@ def test_every_menu_command_has_a_title_and_its_own_shortcut(start: Start) -> No
 def test_a_finished_reply_is_announced_once(start: Start) -> None:
     said: list[str] = []
     app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
-    Announcer(app.reply_run, app.services.notices, app.window, said.append)
+    Announcer(app.reply_runner, app.services.notices, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
-    run, turn = app.reply_run, app.session.chat.turns[0]
+    run, turn = app.reply_runner, app.session.chat.turns[0]
     run.turn = turn  # as between the last event and the end of the job, if they arrive separately
     run.changed.emit(turn)
     run.turn = None

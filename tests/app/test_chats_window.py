@@ -174,7 +174,7 @@ def test_a_reply_continues_while_another_chat_is_open(begin: Begin) -> None:
     new = app.session.chat.id
     app.session.open_chat(old)
     app.until(lambda: app.session.chat.id == old)
-    assert app.reply_run.chat.id == new and app.answer == "Old."
+    assert app.reply_runner.chat.id == new and app.answer == "Old."
     assert not app.send("Not now") and "is being generated in “New?”" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.activity.busy)

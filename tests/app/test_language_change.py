@@ -97,7 +97,7 @@ class Restarting(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
         self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
-        self.services.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
+        self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
 
 class Starter(QProcess):
     def startDetached(*command):

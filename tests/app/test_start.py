@@ -46,7 +46,7 @@ class Closing(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
         self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
-        self.services.reply_run.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
+        self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
         self.ended.connect(lambda: print("notices:", self.window.foot.notices.texts() or seen))
     def start(self):
         self.services.notices.posted.connect(lambda notice: seen.append(notice.text))

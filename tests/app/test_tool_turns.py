@@ -98,7 +98,7 @@ def test_stopping_at_the_question_records_what_was_stopped(begin: Begin) -> None
     assert ended(app) and states(app) == ["stopped"] and not tools.called
     reply = app.session.chat.turns[-1].reply
     assert (reply.reason, reply.can_continue, reply.calls[0].result) == ("cancelled", True, STOPPED)
-    app.reply_run.decide("call_1", "always")  # a late click
+    app.reply_runner.decide("call_1", "always")  # a late click
     assert not app.tools.approvals.always() and not tools.called
 
 
@@ -153,7 +153,7 @@ def test_stopping_during_generation_after_a_call_makes_no_call(begin: Begin) -> 
     app.until(lambda: app.answer == "Let me see.")
     app.activity.stop()
     app.idle()
-    assert states(app) == ["stopped"] and not tools.called and not app.reply_run.waiting
+    assert states(app) == ["stopped"] and not tools.called and not app.reply_runner.waiting
 
 
 def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
@@ -166,7 +166,7 @@ def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
 def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
     app, _ = with_tools(begin, [calling(PRODUCT), answer("It is 1888264.")], calculator="1888264")
     finished: list[int] = []
-    app.reply_run.finished.connect(lambda stats: finished.append(stats.tokens))
+    app.reply_runner.finished.connect(lambda stats: finished.append(stats.tokens))
     ask_for_call(app)
     decide(app, "once")
     app.idle()
@@ -192,7 +192,7 @@ def test_canceling_a_call_goes_on_with_the_others(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.until(lambda: "calculator" in tools.open)
-    app.reply_run.cancel_call("call_1")
+    app.reply_runner.cancel_call("call_1")
     assert tools.canceled == ["calculator"]
     error = EngineText("tool_canceled", "The call was canceled.")
     tools.open["calculator"][0](ToolResult("The call was canceled.", error, failed=True))
@@ -274,7 +274,7 @@ def test_a_reply_ends_after_the_number_of_steps_in_the_settings(begin: Begin) ->
     assert [request.tool_choice for request in app.engine.requests] == [*["auto"] * 4, "none"]
     assert len(tools.called) == 4 and states(app)[-1] == "stopped"
     app.services.preferences.reset()
-    assert app.reply_run.most_steps == 25
+    assert app.reply_runner.most_steps == 25
 
 
 def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:

@@ -31,7 +31,7 @@ def test_a_message_waits_behind_an_approval_card(start: Start, qtbot: QtBot, num
     press_return(app, qtbot, "And twice that?")
     assert bar.isVisible() and bar.label.text() == f"{WAITS} A tool call needs your approval."
     assert app.notices == [] and app.window.composer.text == "And twice that?"
-    assert app.reply_run.waiting, "Return allows nothing"
+    assert app.reply_runner.waiting, "Return allows nothing"
     assert "Counting" not in app.window.foot.context.label.text(), "it is counted when the reply has ended"
     choose(app, card, number)
     app.until(lambda: len(last_prompts(app)) == 2 and not app.activity.busy)

@@ -60,13 +60,13 @@ def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: 
 def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
     """Send, and wait until a call waits for the user."""
     app.send(text)
-    app.until(lambda: app.reply_run.waiting)
+    app.until(lambda: app.reply_runner.waiting)
 
 
 def decide(app: Session, decision: Decision, call_id: str = "") -> None:
     """Decide on a call, or on the first one that waits."""
     waiting = [record.call.id for record in app.session.chat.turns[-1].reply.calls if record.state == "waiting"]
-    app.reply_run.decide(call_id or waiting[0], decision)
+    app.reply_runner.decide(call_id or waiting[0], decision)
 
 
 def cards(app: Running) -> list[CallCard]:

@@ -100,7 +100,7 @@ def _take(out: Path) -> int:
         slipstream.services.session.send(QUESTIONS[0])
         until(lambda: not slipstream.services.activity.busy)
         settle()
-        slipstream.services.reply_run.changed.connect(grab_soon)
+        slipstream.services.reply_runner.changed.connect(grab_soon)
         for _ in range(20):  # a short reply may end before enough of it is visible
             if len(slipstream.services.session.chat.turns) == 1:
                 slipstream.services.session.send(QUESTIONS[1])
@@ -126,15 +126,15 @@ def _take(out: Path) -> int:
         slipstream.services.session.new_chat()
         settle()
         window.transcript.welcome.calculation.click()
-        until(lambda: slipstream.services.reply_run.waiting)
+        until(lambda: slipstream.services.reply_runner.waiting)
         allow_once().click()
         until(lambda: not slipstream.services.activity.busy)
         slipstream.services.session.send(QUESTIONS[2])
-        until(lambda: slipstream.services.reply_run.waiting)
+        until(lambda: slipstream.services.reply_runner.waiting)
         allow_once()
         settle()
         save(window, "tools.png")
-        slipstream.services.reply_run.stop(interrupted=True)
+        slipstream.services.reply_runner.stop(interrupted=True)
         until(lambda: not slipstream.services.activity.busy)
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
             form = EndpointForm(slipstream.theme, slipstream.services.picker.endpoints, None, window)

@@ -6,7 +6,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.session.notice import Notices
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage import wording
 from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr
@@ -20,17 +20,19 @@ MAX_LENGTH = 600  # characters announced of a reply
 class Announcer(QObject):
     """An announcer that passes texts to `say`, by default the system's screen reader."""
 
-    def __init__(self, reply_run: ReplyRun, notices: Notices, window: QObject, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, reply_runner: ReplyRunner, notices: Notices, window: QObject, say: Callable[[str], None] | None = None
+    ) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
-        self._reply_run = reply_run
-        reply_run.changed.connect(self._announce_reply)
-        reply_run.asked.connect(self._announce_calls)
+        self._reply_runner = reply_runner
+        reply_runner.changed.connect(self._announce_reply)
+        reply_runner.asked.connect(self._announce_calls)
         notices.posted.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
     def _announce_reply(self, turn: Turn) -> None:
-        if not turn.reply.running and turn is not self._reply_run.turn:  # else the end of its run follows
+        if not turn.reply.running and turn is not self._reply_runner.turn:  # else the end of its run follows
             self._say(sentence(turn))
 
     @Slot(object)

@@ -14,7 +14,7 @@ from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import ContextUse, Misfit
 from app.session.notice import Notice, NoticeAction
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
@@ -44,15 +44,15 @@ class Foot(QWidget):
         tokens = ToolTokens(session, activity, loader, tools, services.engine, self)
         self.tools = ToolsButton(theme, session, loader, tools, tokens)
         self.composer = Composer(theme, attachments, self.tools)
-        self._meter = ContextMeter(services.engine, session, activity, loader, tools, attachments, services.reply_run, self)
+        self._meter = ContextMeter(services.engine, session, activity, loader, tools, attachments, services.reply_runner, self)
         self.context = ContextView(theme, self._meter)
         self._session, self._activity, self._loader = session, activity, loader
-        self._attachments, self._notices, self._reply_run = attachments, notices, services.reply_run
+        self._attachments, self._notices, self._reply_runner = attachments, notices, services.reply_runner
         self._waiting = False  # whether the message is sent as soon as possible
         self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
-        self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_run)
+        self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_runner)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(self.cancel_sending)
         self.legend = SourceLegend(theme)
@@ -123,9 +123,9 @@ class Foot(QWidget):
             return  # the bar says what the reply waits for
         note, after = "", None
         if has_message and activity.replying_here and not self._attachments.reading:
-            after = self._reply_run.turn
+            after = self._reply_runner.turn
             note = tr("The message will be sent when the reply has ended.")
-            if self._reply_run.waiting:
+            if self._reply_runner.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
         elif has_message and not activity.busy and not self._attachments.reading:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
@@ -308,10 +308,10 @@ class ElsewhereBar(FootBar):
     """A note that another chat's reply is being generated."""
 
     def __init__(
-        self, theme: Theme, session: ChatSession, activity: SessionActivity, library: ChatLibrary, reply_run: ReplyRun
+        self, theme: Theme, session: ChatSession, activity: SessionActivity, library: ChatLibrary, reply_runner: ReplyRunner
     ) -> None:
         super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
-        self._session, self._activity, self._reply_run = session, activity, reply_run
+        self._session, self._activity, self._reply_runner = session, activity, reply_runner
         self.button.clicked.connect(self._open)
         for signal in (activity.changed, session.chat_changed, library.changed):
             signal.connect(self.refresh)
@@ -320,14 +320,14 @@ class ElsewhereBar(FootBar):
     def refresh(self) -> None:
         title = self._activity.replying_elsewhere
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        if title and self._reply_run.waiting:
+        if title and self._reply_runner.waiting:
             self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
         else:
             self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:
-        if (chat := self._reply_run.chat) is not None:
+        if (chat := self._reply_runner.chat) is not None:
             self._session.open_chat(chat.id)
 
 

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QStyle
 
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
@@ -88,10 +88,10 @@ class ChatList(QTreeView):
     delete_requested = Signal()  # for the current row
 
     def __init__(
-        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_run: ReplyRun, parent: QWidget | None = None
+        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_runner: ReplyRunner, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._theme, self._session, self._reply_run = theme, session, reply_run
+        self._theme, self._session, self._reply_runner = theme, session, reply_runner
         self._library = library
         self._model = QStandardItemModel(self)
         self._refreshing = False
@@ -130,7 +130,7 @@ class ChatList(QTreeView):
         self._library.changed.connect(self.refresh)
         self._library.restored.connect(self._select_restored)
         session.chat_changed.connect(self.mark_open)
-        for signal in (reply_run.started, reply_run.waiting_changed, reply_run.ended):
+        for signal in (reply_runner.started, reply_runner.waiting_changed, reply_runner.ended):
             signal.connect(self.viewport().update)
         self.refresh()
 
@@ -276,8 +276,8 @@ class ChatList(QTreeView):
             return Row(title, heading=True)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
-        replying = self._reply_run.chat
-        asking = replying is not None and one == replying.id and self._reply_run.waiting
+        replying = self._reply_runner.chat
+        asking = replying is not None and one == replying.id and self._reply_runner.waiting
         return Row(
             title,
             trailing="?" if asking else "",

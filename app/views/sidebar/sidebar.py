@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.session.chat_library import ChatLibrary, UndoStep
 from app.session.chat_session import ChatSession
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.store import SearchHit, terms_of
 from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
@@ -28,7 +28,7 @@ class Sidebar(QWidget):
     new_chat = Signal()
 
     def __init__(
-        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_run: ReplyRun, parent: QWidget | None = None
+        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_runner: ReplyRunner, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._library = library
@@ -41,7 +41,7 @@ class Sidebar(QWidget):
         self.search.left.connect(self._leave_search)
         self.new = IconButton(theme, "new", tr("New Chat"))
         self.new.clicked.connect(self.new_chat)
-        self.list = ChatList(theme, session, library, reply_run)
+        self.list = ChatList(theme, session, library, reply_runner)
         self.list.opened.connect(session.open_chat)
         self.results = SearchResults(theme)
         self.results.opened.connect(session.open_chat)

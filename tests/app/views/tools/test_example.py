@@ -13,7 +13,7 @@ def test_the_example_calls_the_calculator_after_approval(start: Callable[..., Ru
     engine = ScriptedEngine([calling(PRODUCT, text=""), answer("4817 × 392 = 1888264")], replace(PAIR, can_call_tools=True))
     app = start(engine, data=tmp_path)
     app.window.transcript.welcome.calculation.click()
-    app.until(lambda: app.reply_run.waiting)
+    app.until(lambda: app.reply_runner.waiting)
     assert engine.requests[0].tools[0].name == "calculator" and len(engine.requests) == 1
     (card,) = cards(app)
     assert card.record.result == "" and card.record.server == "Calculator"  # nothing runs before the user decides

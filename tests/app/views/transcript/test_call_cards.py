@@ -129,7 +129,7 @@ def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
     field.setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Y, Qt.Key.Key_Enter, Qt.Key.Key_A):
         QTest.keyClick(field, key)
-    assert not tools.called and app.reply_run.waiting
+    assert not tools.called and app.reply_runner.waiting
     assert not any(button.isDefault() or button.autoDefault() for button in card.choices)
 
 
@@ -315,7 +315,7 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
     asking = app.session.chat.id
     app.session.new_chat()
     gate.set()
-    app.until(lambda: app.reply_run.waiting)
+    app.until(lambda: app.reply_runner.waiting)
     assert "needs your approval" in app.window.foot.elsewhere.label.text()
     rows = app.window.sidebar.list
     row = rows.describe(rows._rows[asking].index())

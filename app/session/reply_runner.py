@@ -23,7 +23,7 @@ from mlx_engine.mcp.tool_turn import MOST_STEPS, ToolTurn
 SAVE_MS = 500  # between saves of a growing reply
 
 
-class ReplyRun(QObject):
+class ReplyRunner(QObject):
     """The driver of one reply at a time: requests, calls, and saving.
 
     Attributes:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from PySide6.QtCore import QCoreApplication
 
 from app.session.engine_adapter import Delivery
-from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
 from app.storage.chat_tree import Chat, Node, Turn
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
@@ -50,7 +50,7 @@ class Replies(RuleBasedStateMachine):
         self.ended: list[Turn] = []
         self.turns: list[Turn] = []
         tools = SimpleNamespace(approvals=Approvals(), call=self.call)
-        self.run = ReplyRun(SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save), tools)  # type: ignore[arg-type]
+        self.run = ReplyRunner(SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save), tools)  # type: ignore[arg-type]
         self.run.ended.connect(lambda: self.ended.append(self.turns[-1]))
         self.chat = Chat()
 
