@@ -33,7 +33,7 @@ DIALECTS = (chat_completions.DIALECT, completions.DIALECT, responses.DIALECT, me
 _CLIENT_GONE = 499  # status in the log if the client left before the reply, as in nginx
 _LINGER_S = 1.0  # seconds in which the body of a refused request is discarded
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
@@ -53,7 +53,7 @@ class Api:
         self._log_content = log_content
         self.metrics = Metrics()
         self._calls = CallCache()
-        endpoints: dict[tuple[str, str], tuple[Endpoint, type[RequestFields] | None]] = {
+        endpoints: dict[tuple[str, str], tuple[Handler, type[RequestFields] | None]] = {
             ("GET", "/health"): (self._health, None),
             ("GET", "/api/hello"): (self._health, None),  # requested by Claude Code
             ("GET", "/metrics"): (self._metrics, None),
