@@ -75,7 +75,7 @@ def show(events: Iterator[Event], printing: bool, raw: bool = False) -> Complete
     except (KeyboardInterrupt, UserError):
         printed.close()
         raise
-    raise AssertionError("a reply ends with Finished or Failed")
+    raise UserError("reply_lost", "The reply ended before it began. Try again.")  # canceled by then
 
 
 def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:

@@ -144,6 +144,15 @@ class TestGenerate:
         shown = capsys.readouterr()
         assert (shown.out, shown.err) == ("Hello\n", "Stopped.\n")
 
+    def test_a_reply_that_ends_before_it_begins_is_an_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+        class Silent(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                yield from ()
+
+        assert main(["generate", "Hi"], Silent) == 1
+        shown = capsys.readouterr()
+        assert not shown.out and "Try again." in shown.err and "Traceback" not in shown.err
+
     @pytest.mark.parametrize("module", ["argparse", "mlx_engine.cli.main", "mlx_engine.engine.host", "mlx_engine.cli.console"])
     def test_ctrl_c_while_modules_are_imported_shows_no_traceback(self, module: str) -> None:
         """The first tenths of a second of every command."""
