@@ -25,13 +25,13 @@ from tests.hub.server import LocalHub
 CLIENT = """
 import json, resource, sys, threading, time
 from pathlib import Path
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.library.pair import Pair
 used = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
 began, before = time.perf_counter(), used()
-made = Download(Pair("owner/target"), Hub(sys.argv[1]), Cache(Path(sys.argv[2])), connections=int(sys.argv[3]))
+made = Download(Pair("owner/target"), Hub(sys.argv[1]), HubCache(Path(sys.argv[2])), connections=int(sys.argv[3]))
 assert made.run(threading.Event())
 print(json.dumps([time.perf_counter() - began, used() - before]))
 """

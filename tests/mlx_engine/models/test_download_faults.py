@@ -101,12 +101,12 @@ def counted(self, *given):
             counter[:] = struct.pack("<Q", struct.unpack("<Q", counter[:])[0] + len(piece))
         yield piece
 httpx2.Response.iter_raw = counted
-from mlx_engine.models.files.hub_cache import Cache
+from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.models.downloads.transfer import RetryPolicy
-made = Download(Pair("owner/target", sys.argv[5]), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), Cache(Path(sys.argv[2])),
+made = Download(Pair("owner/target", sys.argv[5]), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), HubCache(Path(sys.argv[2])),
                 connections=4, retry=RetryPolicy(0.01, 0.1, 600.0))
 print("ready", flush=True)
 assert made.run(threading.Event()) is not None
