@@ -73,7 +73,7 @@ class ReplyRunner(QObject):
         self.turn, self.chat, self._saved_length = turn, chat, -1
         self._state = state = ToolTurn(request, tools, self._tools.approvals, chat.id, turn.reply.calls, self.most_steps)
         nodes = [node for node in (turn.asked, turn.answered) if node is not None]
-        self._library.save(chat, nodes, lambda _: self._submit(state))
+        self._library.save(chat, nodes, partial(self._submit, state))
         self._save_timer.start()
         self.started.emit()
 
@@ -104,7 +104,7 @@ class ReplyRunner(QObject):
         if self._state is not None:
             self._state.cancel(call_id)
 
-    def _submit(self, state: ToolTurn) -> None:
+    def _submit(self, state: ToolTurn, _: object = None) -> None:
         """Submit the next step, unless the turn was stopped while it was saved."""
         turn, chat = self.turn, self.chat
         if state is not self._state or turn is None or chat is None:
