@@ -115,7 +115,8 @@ class ReplyRunner(QObject):
             request = replace(request, seed=reply.stats.seed)
         if request.rolling is not None:
             request = replace(request, rolling=max(request.rolling, reply.left_out))
-        state.submitted(self._engine.submit(request, partial(self._receive, state)).cancel)
+        receive = partial(self._receive, state, state.requests + 1)
+        state.submitted(self._engine.submit(request, receive).cancel)
 
     @Slot()
     def _save_growth(self) -> None:
@@ -126,9 +127,9 @@ class ReplyRunner(QObject):
             self._saved_length = length
             self._library.save(self.chat, [self.turn.answered])
 
-    def _receive(self, state: ToolTurn, deliveries: list[Delivery]) -> None:
+    def _receive(self, state: ToolTurn, number: int, deliveries: list[Delivery]) -> None:
         for item in deliveries:
-            if self.turn is None or state is not self._state or not state.generating:
+            if self.turn is None or state is not self._state or not state.generating or number != state.requests:
                 return
             if item.event is not None:
                 self._accept(state, self.turn.reply, item.event, item.at_s)

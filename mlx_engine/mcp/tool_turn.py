@@ -37,6 +37,7 @@ class ToolTurn:
 
     Attributes:
         ending: how a turn ends between two steps.
+        requests: number of submitted requests.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class ToolTurn:
         self._cancel_step: Cancel | None = None  # while a request runs
         self._has_replied = False  # whether the current step's text has ended
         self.ending: Literal["tool_calls", "cancelled", "interrupted"] = "tool_calls"
+        self.requests = 0
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
@@ -133,6 +135,7 @@ class ToolTurn:
         if not self.next:
             raise ValueError("the turn isn't ready for a request")
         self._cancel_step, self._arrived, self._has_replied = cancel, [], False
+        self.requests += 1
 
     def called(self, call: ToolCall) -> None:
         """Add a call of the current step. It is recorded when the step ends."""
