@@ -15,6 +15,7 @@ outcomes: equal outcomes give equal choices. The model:
 from dataclasses import dataclass, replace
 from math import exp
 from statistics import median
+from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
@@ -72,7 +73,7 @@ class PassOutcome:
     match: int = 0
 
 
-class WidthController:
+class WidthController(Protocol):
     """Chooses the kind of each pass of a reply."""
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
@@ -82,7 +83,7 @@ class WidthController:
             depth: number of cached tokens.
             offer: what lookup can copy.
         """
-        raise NotImplementedError
+        ...
 
     def widest(self, choice: WidthChoice) -> int:
         """Return the rows to draft before `fit` narrows the choice, or 0 if it can't."""
@@ -108,6 +109,8 @@ class FixedWidth(WidthController):
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         return self._choice
+
+    def record(self, outcome: PassOutcome) -> None: ...
 
 
 class PairHistory:
