@@ -58,7 +58,7 @@ class ReplyRunner(QObject):
     @property
     def waiting(self) -> bool:
         """Whether calls wait for the user."""
-        state = self._state  # it starts calls at once that need no decision
+        state = self._state  # calls that need no decision have started by now
         return state is not None and not state.generating and any(record.state == "waiting" for record in state.calls)
 
     def start(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool]) -> None:

@@ -201,7 +201,7 @@ def with_drafters(
 
 @dataclass(frozen=True)
 class Compare(Submitted):
-    """A comparison of the replies of contestants, the first of which is the baseline.
+    """A comparison of contestants' replies. The first contestant is the baseline.
 
     Pairs are loaded one after the other, and the last one stays loaded. Contestants without one run with the first pair.
 

@@ -111,7 +111,7 @@ class Stream:
         copies: proposes copies of earlier text.
         queue_ahead: whether to queue drafter rounds.
         opens: whether the next pass is that of the prompt's last token, which is a plain step in no statistics.
-        joined: whether another reply ran since the next pass was begun, so that the pass isn't timed.
+        joined: whether another reply ran since the next pass began, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
     """
 

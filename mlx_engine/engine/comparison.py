@@ -60,7 +60,7 @@ class _Entry:
 
 
 class Comparison:
-    """The course and the outcome of one comparison; it runs nothing by itself.
+    """The requests and the outcome of one comparison. Its driver runs them.
 
     Args:
         request: what to compare.

@@ -20,7 +20,7 @@ Cancel = Callable[[], object]
 class ToolTurn:
     """The steps and calls of one turn.
 
-    A step is a request, and the calls with which its reply ends. The turn does nothing by itself: its driver submits the
+    A step is a request, and the calls with which its reply ends. The turn runs nothing: its driver submits the
     `request` while `next` is true, makes the calls that are `ready`, and reports what happens. A turn is always in one of four
     states: `next`, `generating`, with open calls, or `over`.
 

@@ -59,7 +59,7 @@ class Replies(RuleBasedStateMachine):
             self.saves.append(partial(then, None))
 
     def submit(self, request: GenerationRequest, receive: Callable[[list[Delivery]], None]) -> Run:
-        assert not self.requests, "two requests at once"
+        assert not self.requests, "two requests at the same time"
         turn = self.run.turn
         assert turn is not None and turn not in self.stopped
         assert all(record.ended for record in turn.reply.calls)

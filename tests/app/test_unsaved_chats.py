@@ -153,7 +153,7 @@ def test_unsaved_settings_are_reported_and_saved_later(start: Start, tmp_path: P
     app, file = start(), tmp_path / "settings.ini"
     app.services.save_state()
     file.unlink()
-    file.mkdir()  # nobody can write it now, root included
+    file.mkdir()  # now not even root can write to it
     app.services.preferences.reduce_motion = True
     app.until(lambda: any("Can't save your settings" in notice for notice in app.notices))
     assert app.window.foot.notices.property("look") == "error"

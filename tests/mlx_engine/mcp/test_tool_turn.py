@@ -66,7 +66,7 @@ class Turns(RuleBasedStateMachine):
         self.turn = ToolTurn(request, self.tools, self.approvals, chat, calls, most_steps=4)
         self.answer = "x" * max((record.answer_end for record in calls), default=0)
         self.allowed: set[str] = set()  # IDs of calls
-        self.begun: list[str] = []  # IDs of calls
+        self.made_ids: list[str] = []  # IDs of calls
         self.canceled: list[str] = []  # IDs of calls, and “request”
         self.results: dict[str, CallRecord] = {}  # calls that have ended
         self.steps, self.has_stopped, self.has_quit = 0, False, False
@@ -135,15 +135,15 @@ class Turns(RuleBasedStateMachine):
             with pytest.raises(ValueError, match="ready"):
                 self.turn.started(call_id, cancel, 1.0)
             return
-        assert call_id not in self.begun and not self.has_stopped
+        assert call_id not in self.made_ids and not self.has_stopped
         self.turn.started(call_id, cancel, 1.0)
-        self.begun.append(call_id)
+        self.made_ids.append(call_id)
 
     @rule()
     def all_ready_calls_start(self) -> None:
         for record, _ in self.turn.ready:
             self.turn.started(record.call.id, partial(self.canceled.append, record.call.id), 1.0)
-            self.begun.append(record.call.id)
+            self.made_ids.append(record.call.id)
         assert not self.turn.ready
 
     @rule(data=st.data(), result=RESULTS)
@@ -211,7 +211,7 @@ class Turns(RuleBasedStateMachine):
     @invariant()
     def only_begun_calls_run(self) -> None:
         running = [record.call.id for record in self.turn.calls if record.state == "running"]
-        assert set(running) == set(self.turn.running) <= set(self.begun)
+        assert set(running) == set(self.turn.running) <= set(self.made_ids)
 
     @invariant()
     def each_call_ends_once(self) -> None:

@@ -33,7 +33,7 @@ def test_each_run_ends_once_even_if_it_is_canceled_before_it_starts() -> None:
 
 def test_closing_ends_response_bodies_that_were_not_read_to_the_end(caplog: pytest.LogCaptureFixture) -> None:
     engine = RemoteEngine(Endpoint("http://127.0.0.1:9"))
-    ended, begun = threading.Event(), threading.Event()
+    ended, entered = threading.Event(), threading.Event()
 
     async def body() -> AsyncIterator[bytes]:
         try:
@@ -45,10 +45,10 @@ def test_closing_ends_response_bodies_that_were_not_read_to_the_end(caplog: pyte
     async def read() -> None:
         async for _ in body():
             break
-        begun.set()
+        entered.set()
 
     engine._loop.call_soon_threadsafe(lambda: engine._loop.create_task(read()))
-    assert begun.wait(120)
+    assert entered.wait(120)
     with caplog.at_level(logging.ERROR, "asyncio"):
         assert engine.wait(120)
         gc.collect()

@@ -214,8 +214,8 @@ def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, mon
             assert (result, date) == (f"3.9× · {verdict}", "11/23/26")
             assert text == short if prompt is short else text.startswith("Write a story. Write") and text.endswith("…")
             assert history.list.sizeHintForRow(0) >= 2 * history.list.fontMetrics().height()
-            spoken = history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
-            assert spoken.startswith(f"3.9× · {verdict}, 11/23/26, {prompt[:20]}")
+            said = history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+            assert said.startswith(f"3.9× · {verdict}, 11/23/26, {prompt[:20]}")
 
 
 def test_results_and_image_are_saved_or_the_error_is_shown(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
