@@ -128,6 +128,21 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     assert len(listed.selected) == 1
 
 
+@pytest.mark.parametrize("held", [Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier])
+def test_a_new_chat_is_the_only_selected_one_whatever_key_is_held(
+    start: Start, qtbot: QtBot, held: Qt.KeyboardModifier
+) -> None:
+    app = start()
+    listed, field = app.window.sidebar.list, app.window.composer.field
+    chat_with(app, "One")
+    qtbot.keyClick(field, Qt.Key.Key_F12, held)
+    app.run("new_chat")
+    assert QApplication.keyboardModifiers() == held and listed.selected == [] and listed.current == ("", "")
+    app.ask("Two")
+    assert listed.selected == [app.session.chat.id] and listed.current == ("chat", app.session.chat.id)
+    qtbot.keyClick(field, Qt.Key.Key_F12)
+
+
 def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) -> None:
     app = start()
     one = chat_with(app, "One")

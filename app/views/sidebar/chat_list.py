@@ -249,13 +249,17 @@ class ChatList(QTreeView):
         self._select(ids)
 
     def _select(self, ids: Iterable[str]) -> None:
-        """Select these rows, and make the first one current."""
+        """Select these rows, and make the first one current.
+
+        Not by `setCurrentIndex` of the view, which extends the selection while Shift or ⌘ is held, as with ⌘N.
+        """
         indexes = [self._rows[one].index() for one in ids if one in self._rows]
-        self.setCurrentIndex(indexes[0] if indexes else QModelIndex())
         chosen = QItemSelection()
-        for index in indexes[1:]:
+        for index in indexes:
             chosen.select(index, index)
-        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.Select)
+        flag, model = QItemSelectionModel.SelectionFlag, self.selectionModel()
+        model.setCurrentIndex(indexes[0] if indexes else QModelIndex(), flag.NoUpdate)
+        model.select(chosen, flag.ClearAndSelect)
 
     def rename(self, id: str) -> None:
         """Start editing the name of a chat or folder."""
@@ -263,7 +267,7 @@ class ChatList(QTreeView):
             if parent := item.parent():
                 self.setExpanded(parent.index(), True)
             self.setFocus()
-            self.setCurrentIndex(item.index())
+            self._select([id])
             self.edit(item.index())
 
     def describe(self, index: Index) -> Row:
