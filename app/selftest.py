@@ -29,14 +29,14 @@ QUESTION = "Write a Python function that checks if a number is prime."
 def run_selftest(arguments: list[str] | None = None) -> int:
     """Return 0 if all checks pass, 1 if one fails, 2 for an unknown argument.
 
-    `--require-metal` fails on a machine without Metal. `--no-window` skips the window.
+    `--require-metal` fails on a machine without Metal. `--cpu` doesn't use Metal. `--no-window` skips the window.
     """
     arguments = arguments or []
-    if unknown := set(arguments) - {"--require-metal", "--no-window"}:
+    if unknown := set(arguments) - {"--require-metal", "--cpu", "--no-window"}:
         print(json.dumps({"ok": False, "error": f"unknown arguments of --selftest: {', '.join(sorted(unknown))}"}))
         return 2
     began = time.monotonic()
-    steps = [step for check in _checks("--no-window" not in arguments) for step in _run(*check)]
+    steps = [step for check in _checks("--no-window" not in arguments, "--cpu" in arguments) for step in _run(*check)]
     has_metal = any(step.name == "device" and step.detail.endswith(", Metal") for step in steps)
     ok = all(step.state != "fail" for step in steps) and (has_metal or "--require-metal" not in arguments)
     report = {
@@ -49,10 +49,14 @@ def run_selftest(arguments: list[str] | None = None) -> int:
     return 0 if ok else 1
 
 
-def _checks(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckResult"]]]]:
+def _checks(window: bool, cpu: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckResult"]]]]:
     from mlx_engine.hardware import blas
 
     blas.prepare()
+    if cpu:
+        from mlx_engine.hardware import device
+
+        device.use_cpu()
     from mlx_engine.calibration.self_check import check_device, check_kernels
 
     yield "device", check_device

@@ -1,4 +1,4 @@
-"""Positions that only the device knows, for passes queued ahead of the host."""
+"""The device, and positions that only it knows, for passes queued ahead of the host."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,11 @@ import mlx.core as mx
 def runs_beside_host() -> bool:
     """Return whether the device runs a pass while the host builds the next one."""
     return mx.default_device().type == mx.gpu
+
+
+def use_cpu() -> None:
+    """Compute on the CPU in this process from now on, even if there is a GPU."""
+    mx.set_default_device(mx.cpu)
 
 
 @dataclass(frozen=True)

@@ -56,14 +56,15 @@ class CheckedKernel:
     Args:
         name: the kernel's name.
         build: creates the kernel.
+        how: more keyword arguments of `metal`.
 
     Attributes:
         agreement: the result so far.
     """
 
-    def __init__(self, name: str, build: Any = mx.fast.metal_kernel) -> None:
+    def __init__(self, name: str, build: Any = mx.fast.metal_kernel, **how: Any) -> None:
         self._kernel: Any = KERNELS[name]
-        self._name, self._build = name, build
+        self._name, self._how = name, {"build": build, **how}
         self._calls = Counter[Any]()
         self._off, self._wrong = 0.0, ""
 
@@ -79,7 +80,7 @@ class CheckedKernel:
     def _run(self, *arguments: Any) -> Any:
         if not self._kernel.supports(*arguments):
             return self._kernel.reference(*arguments)
-        found = self._kernel.metal(*arguments, build=self._build)
+        found = self._kernel.metal(*arguments, **self._how)
         case = self._case(arguments)
         self._calls[case] += 1
         if self._calls[case].bit_count() == 1:

@@ -29,6 +29,8 @@ IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM
 NOTARY = {"--key": "SLIPSTREAM_NOTARY_KEY_FILE", "--key-id": "SLIPSTREAM_NOTARY_KEY_ID", "--issuer": "SLIPSTREAM_NOTARY_ISSUER"}
 CERTIFICATE, CERTIFICATE_PASSWORD = "SLIPSTREAM_CERTIFICATE_FILE", "SLIPSTREAM_CERTIFICATE_PASSWORD"
 KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
+NOTARY_HOURS = 2  # for each of two submissions: the app and the disk image
+KEYCHAIN_HOURS = 6  # unlocked: the image is signed after the app's notarization
 CREDENTIALS = (IDENTITY, *NOTARY.values(), CERTIFICATE, CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)
 PYTHON = (3, 13)  # as in packaging/macos/python3.13.txt; Briefcase bundles the version that runs it
 UNIVERSAL, ARM64 = bytes.fromhex("cafebabe"), 0x0100000C
@@ -47,6 +49,7 @@ class Release:
     environment: Mapping[str, str]
     dist: Path = ROOT / "dist"
     dry: bool = False
+    cpu: bool = False  # the self-test doesn't use Metal
 
     @property
     def project(self) -> dict:
@@ -183,14 +186,14 @@ def check(release: Release, *options: str | Path) -> None:
 
 def selftest(release: Release) -> None:
     """Run the app's self-test from the bundle."""
-    release.run(release.app / "Contents/MacOS/Slipstream", "--selftest")
+    release.run(release.app / "Contents/MacOS/Slipstream", "--selftest", "--cpu" if release.cpu else "--require-metal")
 
 
 def keychain(release: Release) -> None:
     """Import the certificate into a keychain of its own, for a CI runner."""
     password, path = release.credential(KEYCHAIN_PASSWORD), release.dist / "release.keychain-db"
     release.run("security", "create-keychain", "-p", password, path)
-    release.run("security", "set-keychain-settings", "-lut", "3600", path)
+    release.run("security", "set-keychain-settings", "-lut", str(3600 * KEYCHAIN_HOURS), path)
     release.run("security", "unlock-keychain", "-p", password, path)
     certificate, secret = release.credential(CERTIFICATE), release.credential(CERTIFICATE_PASSWORD)
     release.run("security", "import", certificate, "-k", path, "-P", secret, "-T", "/usr/bin/codesign")
@@ -233,7 +236,7 @@ def sign(release: Release) -> None:
 
 def submit(release: Release, file: Path) -> None:
     keys = [word for option, name in NOTARY.items() for word in (option, release.credential(name))]
-    release.run("xcrun", "notarytool", "submit", file, *keys, "--wait", "--timeout", "2h")
+    release.run("xcrun", "notarytool", "submit", file, *keys, "--wait", "--timeout", f"{NOTARY_HOURS}h")
 
 
 def notarize(release: Release) -> None:
@@ -315,11 +318,12 @@ def main(arguments: list[str] | None = None) -> int:
         default="14.0",
         help="minimum macOS; 26.2 has MLX's newest kernels (default: 14.0)",
     )
+    parser.add_argument("--cpu", action="store_true", help="run the self-test without Metal, where the GPU is virtual")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="folder of bundles and disk images (default: dist/)")
     parser.add_argument("--dry-run", action="store_true", help="only print what would be done")
     given = parser.parse_args(arguments)
     try:
-        STEPS[given.step](Release(given.min_os, os.environ, given.dist.resolve(), given.dry_run))
+        STEPS[given.step](Release(given.min_os, os.environ, given.dist.resolve(), given.dry_run, given.cpu))
     except Refusal as reason:
         print(reason, file=sys.stderr)
         return 1

@@ -15,6 +15,7 @@ from mlx_engine.calibration import self_check
 from mlx_engine.calibration.self_check import CheckResult
 from mlx_engine.hardware import device
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
+from mlx_engine.kernels.operations import KERNELS as OPERATIONS
 from tests.metal_emulator import metal_kernel
 from tests.packaging import ROOT
 
@@ -71,12 +72,27 @@ def test_a_failed_check_does_not_stop_the_others() -> None:
     assert found["replies"] == "fail" and found["matmul"] == "ok" and "window" not in found
 
 
+def test_the_cpu_is_checked_where_metal_is_present_but_may_not_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app import selftest
+
+    used: list[Any] = []
+    monkeypatch.setattr(mx.metal, "is_available", lambda: True)
+    monkeypatch.setattr(mx, "set_default_device", used.append)
+    monkeypatch.setattr(selftest, "_check_replies", lambda: iter(()))
+    assert selftest.run_selftest(["--cpu", "--no-window"]) == 0 and used == [mx.cpu]
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] and not report["metal"]
+    assert {states(report)[name] for name in OPERATIONS} == {"skipped"}
+
+
 def test_require_metal_fails_without_metal(capsys: pytest.CaptureFixture[str]) -> None:
     from app import selftest
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mx.metal, "is_available", lambda: False)
-        patch.setattr(selftest, "_checks", lambda window: iter([("device", self_check.check_device)]))
+        patch.setattr(selftest, "_checks", lambda *options: iter([("device", self_check.check_device)]))
         assert selftest.run_selftest([]) == 0
         assert selftest.run_selftest(["--require-metal"]) == 1
         assert selftest.run_selftest(["--requiremetal"]) == 2

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.packaging import ROOT, script
 from tests.packaging.assembled import ARM64, X86_64, assemble, program, universal
@@ -220,24 +219,6 @@ def test_notes_are_the_changes_of_this_version(tmp_path: Path, monkeypatch: pyte
     found = run("notes", tmp_path)
     assert found.returncode == 0 and found.stdout.strip()
     assert found.stdout.strip() in (ROOT / "CHANGELOG.md").read_text() and "\n## " not in found.stdout
-
-
-@pytest.mark.parametrize("name", ["mac.yml", "test.yml"])
-def test_workflows_parse_and_refer_to_existing_files(name: str) -> None:
-    text = (ROOT / ".github/workflows" / name).read_text(encoding="utf-8")
-    workflow = yaml.safe_load(text)
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    assert all(("uses" in step) != ("run" in step) for step in steps)
-    runs = "\n".join(step.get("run", "") for step in steps)
-    for path in re.findall(r"(?:tests/)?(?:packaging|\.ci)/[\w./]+", text):
-        assert (ROOT / path.rstrip(".")).exists(), path
-    called = set(re.findall(r"(?:\$RELEASE|release\.py) (\w+)", runs))
-    assert called <= release.STEPS.keys()
-    if name == "mac.yml":
-        assert called == release.STEPS.keys() - {"selftest"}
-        assert len(re.findall("--selftest --require-metal", runs)) == 2 and "tests.strict_metal kernels.json" in runs
-        assert {entry["runner"] for entry in workflow["jobs"]["build"]["strategy"]["matrix"]["include"]} == {"macos-15", "macos-26"}
-        assert "pull_request" not in text, "pull requests must not get secrets"
 
 
 def test_the_disk_image_settings_refer_to_existing_files() -> None:

@@ -1,98 +1,76 @@
-"""Compile and run every kernel on a Mac.
+"""Check all kernels on a Mac.
 
-    python -m tests.strict_metal REPORT.json
+    python -m tests.strict_metal compile REPORT.json [--standard 3.1 …]
+    python -m tests.strict_metal run REPORT.json
 
-Metal's command-line compiler compiles all texts of the strict compile, and MLX compiles and runs all kernels. The exit code is 1 if
-any of this fails.
+`compile` gives every text to Metal's command-line compiler and runs nothing. `run` runs every kernel on the GPU and compares the
+results with the references, in one process per kernel and dtype. The exit code is 1 if the compiler rejects a text or a kernel is
+not right.
 """
 
+import argparse
 import json
 import platform
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import mlx.core as mx
 
-from tests.strict_metal.calls import CALLS
-from tests.strict_metal.recorder import Recorder
-
-DTYPES = (mx.float32, mx.float16, mx.bfloat16)
-COMPILER = ["xcrun", "-sdk", "macosx", "metal", "-std=metal3.1", "-c", "-o", "/dev/null"]
-_INCLUDE = Path(mx.__file__).parent / "include"
-_PREAMBLE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts it in front of every text
+from mlx_engine.kernels.operations import KERNELS
+from tests.strict_metal.apple_compiler import STANDARDS, all_texts, compile_texts
+from tests.strict_metal.calls import DTYPES
+from tests.strict_metal.on_gpu import compare, run_all
 
 
-def compile_texts(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> tuple[int, list[str]]:
-    """Return the number of texts, and the errors that Metal's compiler reports."""
-    recorder = Recorder()
-    for call in calls:
-        for dtype in DTYPES:
-            call(recorder, dtype)
-    rejected = []
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kernel.metal"
-        for metal in recorder.texts.values():
-            file.write_text(_PREAMBLE + metal.text, encoding="utf-8")
-            result = subprocess.run([*COMPILER, f"-I{_INCLUDE}", str(file)], capture_output=True, text=True)
-            if result.returncode != 0:
-                rejected.append(f"{metal.function}: {result.stderr.strip()}")
-    return len(recorder.texts), rejected
+def compile_all(report: Path, standards: list[str]) -> int:
+    mx.set_default_device(mx.cpu)  # the GPU of a hosted Mac may not work
+    texts, results = all_texts(), {}
+    for standard in standards:
+        results[standard] = found = compile_texts(texts, standard)
+        print(f"Metal {standard}: {found.texts} texts, {len(found.errors)} rejected, {sum(found.warnings.values())} warnings")
+        for name, output in found.errors.items():
+            print(f"error {name}: {output}")
+        for line, count in found.warnings.items():
+            print(f"{count} times {line}")
+    write(report, {"standards": {standard: asdict(found) for standard, found in results.items()}})
+    return 1 if any(found.errors for found in results.values()) else 0
 
 
-def run_kernels(calls: Iterable[Callable[[Any, mx.Dtype], None]] = CALLS) -> tuple[int, list[str]]:
-    """Return the number of kernels that MLX compiled and ran, and all errors."""
-    count, failed = 0, []
-
-    def build(**definition: Any) -> Any:
-        kernel = mx.fast.metal_kernel(**definition)
-
-        def call(inputs: Sequence[Any], **rest: Any) -> list[mx.array]:
-            nonlocal count
-            count += 1
-            try:
-                mx.eval(outputs := kernel(inputs=inputs, **rest))
-            except (RuntimeError, ValueError) as error:
-                failed.append(f"{definition['name']} {rest.get('template')}: {error}")
-                return [mx.zeros(shape, dtype) for shape, dtype in zip(rest["output_shapes"], rest["output_dtypes"], strict=True)]
-            return outputs
-
-        return call
-
-    for function in calls:
-        for dtype in DTYPES:
-            function(build, dtype)
-    return count, failed
+def run(report: Path) -> int:
+    outcomes = run_all()
+    write(report, {"kernels": [asdict(outcome) for outcome in outcomes]})
+    return 1 if any(outcome.state != "ok" for outcome in outcomes) else 0
 
 
-def main(arguments: list[str]) -> int:
-    """Write the report and return the exit code.
+def write(report: Path, found: dict) -> None:
+    head = {"system": platform.platform(), "mlx": mx.__version__}
+    report.write_text(json.dumps({**head, **found}, indent=1), encoding="utf-8")
 
-    Returns:
-        0 for success, 1 for failures, 2 on a machine without Metal.
-    """
-    if not mx.metal.is_available():
-        print("This needs a Mac with Metal.", file=sys.stderr)
-        return 2
-    texts, rejected = compile_texts()
-    kernels, failed = run_kernels()
-    report = {
-        "system": platform.platform(),
-        "device": mx.device_info(),
-        "mlx": mx.__version__,
-        "texts": texts,
-        "rejected": rejected,
-        "kernels": kernels,
-        "failed": failed,
-    }
-    Path(arguments[0]).write_text(json.dumps(report, indent=1), encoding="utf-8")
-    print(f"{texts} texts, {len(rejected)} rejected; {kernels} kernels run, {len(failed)} failed")
-    print("\n".join([*rejected, *failed]))
-    return 1 if rejected or failed else 0
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    modes = made.add_subparsers(dest="mode", required=True)
+    compiling = modes.add_parser("compile", help="compile every text with xcrun metal")
+    compiling.add_argument("report", type=Path)
+    compiling.add_argument("--standard", nargs="+", default=list(STANDARDS), help="versions of the language (default: all)")
+    running = modes.add_parser("run", help="run every kernel and compare it with its reference")
+    running.add_argument("report", type=Path)
+    one = modes.add_parser("one", help="run one kernel in one dtype in this process")
+    one.add_argument("kernel", choices=KERNELS)
+    one.add_argument("dtype", choices=DTYPES)
+    return made
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = parser().parse_args(arguments)
+    if given.mode == "compile":
+        return compile_all(given.report, given.standard)
+    if given.mode == "run":
+        return run(given.report)
+    print(json.dumps(compare(given.kernel, DTYPES[given.dtype])))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
