@@ -5,6 +5,7 @@ machine may have no display.
 """
 
 import os
+import signal
 import sys
 import traceback
 
@@ -13,6 +14,8 @@ CHILDREN = ("mlx_engine.", "app.storage.pdf_pages")  # modules that may run as a
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the app, the self-test or a child process, and return the exit status."""
+    # Python ignores it by itself, but not if its host turns signal handling off, as the bundle's launcher does
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     arguments = sys.argv[1:] if arguments is None else arguments
     match arguments:
         case ["--selftest", *options]:

@@ -1,16 +1,19 @@
 """Stands for the launcher that Briefcase puts into the bundle: `python launcher.py ALERT PACKAGES [ARGUMENT ...]`.
 
 The launcher runs the main module in an interpreter without standard paths. If the module raises anything but an integer SystemExit,
-the launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT.
+the launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT. The launcher
+turns Python's signal handling off, so SIGPIPE has the system's default action.
 """
 
 import runpy
+import signal
 import site
 import sys
 import time
 import traceback
 from pathlib import Path
 
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 alert, packages, *arguments = sys.argv[1:]
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 site.addsitedir(packages)

@@ -10,6 +10,18 @@ import pytest
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TIMEOUT_S = 60
 RAISE = "raise ValueError('a bug')"
+WRITES_TO_NOBODY = """
+import os, socket
+reader, writer = os.pipe()
+here, there = socket.socketpair()
+os.close(reader)
+there.close()
+for write in (lambda: os.write(writer, b"x"), lambda: here.send(b"x")):
+    try:
+        write()
+    except BrokenPipeError:
+        print("not read")
+"""
 THREAD = "import threading, time; threading.Thread(target=time.sleep, args=(3600,)).start()\n"
 
 
@@ -51,6 +63,12 @@ def test_a_child_ends_with_its_status_and_error(tmp_path: Path, code: str, statu
     assert child.status == status, child.err
     assert error in child.err
     assert (child.out.strip() == "done") is ("done" in code)  # standard output is the launcher's, not the system log
+
+
+def test_writing_to_a_closed_pipe_or_socket_is_an_error_not_the_end(tmp_path: Path) -> None:
+    child = launch(tmp_path, "--child", "mlx_engine.child_of_a_test", code=WRITES_TO_NOBODY)
+    assert child.status == 0, child.err
+    assert child.out.split("\n") == ["not read", "not read", ""]
 
 
 def test_a_module_that_does_not_exist_ends_the_child(tmp_path: Path) -> None:
