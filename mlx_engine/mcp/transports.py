@@ -40,7 +40,7 @@ _CONNECT_S = 10.0
 _SHELL_S = 5.0
 _EXIT_S, _TERMINATE_S = 0.8, 0.25  # together less than the time that quitting may take
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# Apps that are started from the Finder have a PATH without these
+# Where package managers install programs
 _FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "~/.local/bin", "~/.cargo/bin", "~/.volta/bin", "~/.bun/bin", "~/.deno/bin")
 
 
@@ -183,10 +183,10 @@ async def stdio(config: ServerConfig, link: Link) -> AsyncIterator[Streams]:
 
 async def _started(config: ServerConfig) -> Process:
     environment = {**get_default_environment(), **dict(config.env)}
-    path = os.pathsep.join((environment.get("PATH", os.defpath), *map(os.path.expanduser, _FOLDERS)))
+    path = await search_path(config)
     program = shutil.which(os.path.expanduser(config.command), path=path)
-    if program is None:
-        path += os.pathsep + await _shell_path()
+    if program is None and (shell := await _shell_path()):
+        path += os.pathsep + shell
         program = shutil.which(config.command, path=path)
     if program is None:
         template = "Can't find “{program}”. Install it, or enter its full path."
@@ -210,8 +210,22 @@ async def _started(config: ServerConfig) -> Process:
         ) from None
 
 
+async def search_path(config: ServerConfig) -> str:
+    """Return the PATH of a program: the server's own, or the one in the user's terminal.
+
+    An app that the Finder started has a PATH of macOS's folders only. There, `python3` and `git` are stubs that offer to install
+    Apple's tools, so these folders come last if the shell doesn't tell its PATH.
+    """
+    own, inherited = dict(config.env).get("PATH"), os.environ.get("PATH", os.defpath)
+    folders = [*map(os.path.expanduser, _FOLDERS), *glob(os.path.expanduser("~/.nvm/versions/node/*/bin"))]
+    if own is not None or "SHLVL" in os.environ:  # a shell started Slipstream, with its PATH
+        return os.pathsep.join((own or inherited, *folders))
+    shell = await _shell_path()
+    return os.pathsep.join((shell, inherited, *folders) if shell else (*folders, inherited))
+
+
 async def _shell_path() -> str:
-    """Return the PATH of the user's shell, which a profile (such as nvm's) may change."""
+    """Return the PATH of the user's shell, which a profile (such as nvm's) may change, or ""."""
     shell, mark = os.environ.get("SHELL", "/bin/sh"), "slipstream-path:"
     with suppress(OSError, TimeoutError):
         process = await asyncio.create_subprocess_exec(
@@ -229,7 +243,7 @@ async def _shell_path() -> str:
         for line in output.decode(errors="replace").splitlines():
             if line.startswith(mark):
                 return line.removeprefix(mark)
-    return os.pathsep.join(glob(os.path.expanduser("~/.nvm/versions/node/*/bin")))
+    return ""
 
 
 async def _end(process: Process) -> None:
