@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import mcp_types
 from httpx2 import HTTPError
@@ -17,6 +18,7 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, In
 from pydantic import TypeAdapter
 
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.hardware import local_network
 from mlx_engine.mcp import builtin_tools
 from mlx_engine.mcp.config import ServerConfig, resolved
 from mlx_engine.mcp.oauth import SIGN_IN_S, SignInNeeded, authorization
@@ -242,6 +244,12 @@ def _problem(error: Exception, config: ServerConfig) -> EngineText:
         template = "Can't sign in to “{server}” ({reason}). Try again."
         return EngineText.of("tool_sign_in_failed", template, server=config.name, reason=reason)
     if isinstance(cause, HTTPError | OSError):
+        if config.url and local_network.may_be_denied(urlsplit(config.url).hostname or "", cause):
+            template = (
+                "Can't connect to “{server}”. Make sure that it is on, and allow Slipstream in System Settings ▸ "
+                "Privacy & Security ▸ Local Network."
+            )
+            return EngineText.of("tool_local_network", template, server=config.name)
         template = "Can't connect to “{server}” ({reason}). Check the address and the network."
         return EngineText.of("tool_cannot_connect", template, server=config.name, reason=reason)
     if isinstance(cause, MCPError) and cause.code == mcp_types.CONNECTION_CLOSED:

@@ -211,7 +211,7 @@ async def _started(config: ServerConfig) -> Process:
 
 
 async def search_path(config: ServerConfig) -> str:
-    """Return the PATH of a program: the server's own, or the one in the user's terminal.
+    """Return a program's PATH: the server's own, or the one of the user's shell.
 
     An app that the Finder started has a PATH of macOS's folders only. There, `python3` and `git` are stubs that offer to install
     Apple's tools, so these folders come last if the shell doesn't tell its PATH.
@@ -225,7 +225,10 @@ async def search_path(config: ServerConfig) -> str:
 
 
 async def _shell_path() -> str:
-    """Return the PATH of the user's shell, which a profile (such as nvm's) may change, or ""."""
+    """Return the PATH of the user's shell, or "".
+
+    Profiles, such as nvm's, may change it.
+    """
     shell, mark = os.environ.get("SHELL", "/bin/sh"), "slipstream-path:"
     with suppress(OSError, TimeoutError):
         process = await asyncio.create_subprocess_exec(

@@ -5,7 +5,6 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ import httpx2
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Endpoint
+from mlx_engine.hardware import local_network
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)
@@ -120,7 +120,7 @@ def address(url: str, path: str) -> str:
 
 def _require_encryption(host: str, url: str) -> None:
     """Refuse unencrypted connections to public networks. Looks up names."""
-    if _parsed(url).scheme == "http" and not _is_private(host):
+    if _parsed(url).scheme == "http" and not local_network.is_private(host):
         template = "The connection to “{host}” isn't encrypted. Use https, or an address on your own network."
         raise UserError("remote_not_encrypted", template, host=host)
 
@@ -137,23 +137,9 @@ def _parsed(url: str) -> httpx2.URL:
         return httpx2.URL("")
 
 
-def _is_private(host: str) -> bool:
-    """Return whether a host is this computer or in a private network.
-
-    A name that can't be resolved counts as private: connecting to it fails anyway.
-    """
-    try:
-        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
-    except (OSError, UnicodeError):
-        return True
-    addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
-    addresses = [getattr(each, "ipv4_mapped", None) or each for each in addresses]
-    return all(each.is_private or each.is_link_local for each in addresses)
-
-
 def unreachable(endpoint: Endpoint, error: Exception) -> UserError:
     """Return the error for a failed connection."""
-    host, causes = endpoint.host, list(_causes(error))
+    host, causes = endpoint.host, list(local_network.causes(error))
     if refusal := next((cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None):
         if refusal.verify_code in _INVALID_CERTIFICATES:
             template = "The certificate for “{host}” isn't valid: {reason}. Check the address, or renew the certificate."
@@ -170,6 +156,12 @@ def unreachable(endpoint: Endpoint, error: Exception) -> UserError:
         if any(isinstance(cause, socket.gaierror) for cause in causes):
             template = "“{host}” wasn't found. Check the spelling and your network connection."
             return UserError("remote_unknown_host", template, host=host)
+        if local_network.may_be_denied(_parsed(endpoint.url).host, error):
+            template = (
+                "“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ "
+                "Privacy & Security ▸ Local Network."
+            )
+            return UserError("remote_local_network", template, host=host)
         template = "“{host}” can't be reached. Check the address and your network connection."
         return UserError("remote_no_route", template, host=host)
     if isinstance(error, httpx2.ConnectTimeout):
@@ -179,15 +171,6 @@ def unreachable(endpoint: Endpoint, error: Exception) -> UserError:
         template = "“{host}” sent nothing for {seconds:g} seconds. Try again."
         return UserError("remote_timed_out", template, host=host, seconds=endpoint.timeout_s)
     return UserError("remote_lost", "The connection to “{host}” was lost. Try again.", host=host)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that led to it."""
-    found = [error]
-    for one in found:
-        inner = (*getattr(one, "exceptions", ()), one.__cause__, one.__context__)
-        found += [each for each in inner if each is not None and each not in found]
-    yield from found
 
 
 def refused(endpoint: Endpoint, status: int, body: bytes, retry_after: str = "") -> UserError:

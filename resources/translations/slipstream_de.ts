@@ -6779,6 +6779,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_local_network</source>
+            <extracomment>Can't connect to “{server}”. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>Keine Verbindung zu „{server}“. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
             <source>tool_no_answer</source>
             <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
             <translation>„{server}“ hat nicht innerhalb von {seconds:g} Sekunden geantwortet.</translation>
@@ -7724,6 +7730,12 @@
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>„{host}“ hat den Schlüssel abgelehnt. Geben Sie den richtigen Schlüssel für diese Verbindung ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/endpoint.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

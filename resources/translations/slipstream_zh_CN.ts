@@ -6779,6 +6779,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_local_network</source>
+            <extracomment>Can't connect to “{server}”. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>无法连接“{server}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
             <source>tool_no_answer</source>
             <extracomment>“{server}” didn't respond within {seconds:g} seconds.</extracomment>
             <translation>“{server}”在 {seconds:g} 秒内没有响应。</translation>
@@ -7724,6 +7730,12 @@
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>“{host}”拒绝了密钥。请为此连接输入正确的密钥。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/remote/endpoint.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>无法连接到“{host}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

@@ -1,5 +1,7 @@
 """Servers of tools over HTTP, and sign-in."""
 
+import asyncio.selector_events
+import errno
 import resource
 import threading
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ import keyring
 import pytest
 
 from mlx_engine.contract import secrets
+from mlx_engine.hardware import local_network
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import is_secure
@@ -42,6 +45,21 @@ def test_a_call_over_http_has_the_configured_headers(servers: RunningServers) ->
     assert servers.ask(servers.tool("echo", "web"), '{"text": "Grüße"}').text == "Grüße"
     sent = servers.ask(servers.tool("header", "web")).text
     assert '"x-team": "blue"' in sent and '"authorization": "Bearer configured"' in sent and "gzip" not in sent
+
+
+def test_a_connection_that_macos_may_have_denied_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise OSError(errno.EHOSTUNREACH, "No route to host")
+
+    monkeypatch.setattr(asyncio.selector_events.BaseSelectorEventLoop, "sock_connect", fail)
+    monkeypatch.setattr(local_network, "HAS_PERMISSION", True)
+    servers = RunningServers(ServerConfig("lab", url="https://192.168.1.20/mcp"))
+    try:
+        servers.start(["lab"])
+        error = servers.wait("lab", "failed").error
+        assert error is not None and error.code == "tool_local_network"
+    finally:
+        servers.close()
 
 
 @pytest.mark.parametrize("tool", ["big", "big_event", "values", "event_values"])

@@ -1,5 +1,7 @@
 """Addresses of servers as users write them, and why a server can't be reached."""
 
+import asyncio.selector_events
+import errno
 import socket
 import ssl
 import threading
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Endpoint
+from mlx_engine.hardware import local_network
 from mlx_engine.remote.endpoint import address, checked, complete_address, unreachable
 from mlx_engine.remote.trial import try_endpoint
 from tests.mlx_engine.remote.replay import Response, replaying
@@ -101,6 +104,29 @@ def test_a_refused_connection_is_no_silence() -> None:
     assert (
         str(why_not("http://127.0.0.1:9")) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
     )
+
+
+@pytest.mark.parametrize(
+    ("system_asks", "host", "number", "code"),
+    [
+        (True, "192.168.1.20", errno.EHOSTUNREACH, "remote_local_network"),
+        (True, "[fd00::7]", errno.EHOSTUNREACH, "remote_local_network"),
+        (True, "192.168.1.20", errno.ENETUNREACH, "remote_no_route"),
+        (True, "8.8.8.8", errno.EHOSTUNREACH, "remote_no_route"),
+        (False, "192.168.1.20", errno.EHOSTUNREACH, "remote_no_route"),
+    ],
+)
+def test_a_connection_that_macos_may_have_denied_names_the_setting(
+    monkeypatch: pytest.MonkeyPatch, system_asks: bool, host: str, number: int, code: str
+) -> None:
+    async def fail(*_: object) -> None:
+        raise OSError(number, "No route to host")
+
+    monkeypatch.setattr(asyncio.selector_events.BaseSelectorEventLoop, "sock_connect", fail)
+    monkeypatch.setattr(local_network, "HAS_PERMISSION", system_asks)
+    error = why_not(f"https://{host}:8000")
+    assert error.text.code == code
+    assert ("Local Network" in str(error)) is (code == "remote_local_network")
 
 
 def test_an_unknown_host_is_named() -> None:

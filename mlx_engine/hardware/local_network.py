@@ -1,0 +1,41 @@
+"""The local network, for which macOS requires the user's permission."""
+
+import errno
+import ipaddress
+import socket
+import sys
+from collections.abc import Iterator
+
+HAS_PERMISSION = sys.platform == "darwin"  # whether the system asks for one
+
+
+def is_private(host: str) -> bool:
+    """Return whether a host is this computer or in a private network.
+
+    Looks up names. A name that can't be resolved counts as private: connecting to it fails anyway.
+    """
+    try:
+        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return True
+    addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
+    addresses = [getattr(each, "ipv4_mapped", None) or each for each in addresses]
+    return all(each.is_private or each.is_link_local for each in addresses)
+
+
+def may_be_denied(host: str, error: BaseException) -> bool:
+    """Return whether a connection may have failed for lack of the permission.
+
+    macOS doesn't say so. It reports “No route to host”, as for a computer that is off.
+    """
+    unreachable = any(isinstance(cause, OSError) and cause.errno == errno.EHOSTUNREACH for cause in causes(error))
+    return HAS_PERMISSION and unreachable and is_private(host)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that led to it."""
+    found = [error]
+    for one in found:
+        inner = (*getattr(one, "exceptions", ()), one.__cause__, one.__context__)
+        found += [each for each in inner if each is not None and each not in found]
+    yield from found
