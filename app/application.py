@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from PySide6.QtCore import QEvent, QObject, QProcess, QSocketNotifier, Signal, Slot
 from PySide6.QtGui import QFileOpenEvent
@@ -169,7 +169,7 @@ class Signals(QObject):
 
 
 def run(arguments: list[str]) -> int:
-    """Run the app and return its exit status."""
+    """Run the app and end the process. If another instance runs, return a status."""
     QApplication.setApplicationName(data_paths.NAME)
     QApplication.setApplicationDisplayName(data_paths.NAME)
     app = QApplication(arguments)
@@ -214,9 +214,21 @@ def run(arguments: list[str]) -> int:
     instance.release()
     if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:
         log.error("Slipstream could not start again")
+    services.settings.sync()
     log.info("Slipstream ends")
     if not ended:
         log.error("The engine or the store did not stop; exiting without it")
-        logging.shutdown()
-        os._exit(1)
-    return status
+    _leave(status if ended else 1)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process without dismantling Python and Qt: nothing is left to save.
+
+    Threads that are abandoned at the end, such as one that looks through models on a disk that doesn't answer, could otherwise
+    hold up quitting, or crash it by using what is being dismantled.
+    """
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(status)

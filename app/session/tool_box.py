@@ -23,6 +23,8 @@ from mlx_engine.mcp.tool import Tool, ToolResult, named
 
 log = logging.getLogger(__name__)
 
+STORE_MS = 20_000  # the keychain can ask the user
+
 
 class ToolBox(QObject):
     """The tool servers and the approvals.
@@ -204,9 +206,10 @@ class ToolBox(QObject):
         self._servers.sign_out(name)
 
     def close(self) -> None:
-        """Stop all servers within two seconds."""
+        """Stop all servers within two seconds, and finish storing their list."""
         for servers in (self._servers, *self._tests):
             servers.close()
+        self._writer.waitForDone(STORE_MS)
 
     def _read(self) -> tuple[ServerConfig, ...]:
         if self.file is None:

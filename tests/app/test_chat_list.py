@@ -129,9 +129,7 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
 
 
 @pytest.mark.parametrize("held", [Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier])
-def test_a_new_chat_is_the_only_selected_one_whatever_key_is_held(
-    start: Start, qtbot: QtBot, held: Qt.KeyboardModifier
-) -> None:
+def test_a_new_chat_is_the_only_selected_one_whatever_key_is_held(start: Start, qtbot: QtBot, held: Qt.KeyboardModifier) -> None:
     app = start()
     listed, field = app.window.sidebar.list, app.window.composer.field
     chat_with(app, "One")
