@@ -10,12 +10,11 @@ from app.storage.wording import size
 from app.text.language import tr
 from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.requests import Mode
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.models.fit import Fit, FitVerdict
 from mlx_engine.models.library.catalog import BUILT_IN, CatalogEntry, DrafterRepo
 from mlx_engine.models.library.pair import CustomPair, Pair
-from mlx_engine.models.library.speeds import SpeedRange, speed_key
+from mlx_engine.models.library.speeds import SpeedKind, SpeedRange, speed_key
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
@@ -40,7 +39,7 @@ class Variant:
     estimated: bool = True  # whether the size is estimated
     to_download: int | None = None  # None until the hub has responded
     fit: Fit | None = None
-    speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
+    speeds: dict[SpeedKind, SpeedRange] = field(default_factory=dict)
     slow: bool = False  # probably slower than reading speed
     needs_gpu: bool = False  # slow because this machine has no GPU
     problem: EngineText | None = None  # why it can't be downloaded or used

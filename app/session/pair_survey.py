@@ -13,7 +13,6 @@ from app.session.recommendation import MIN_SPEED, estimate_size, needs_gpu, reco
 from app.text.language import sentences, tr
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
-from mlx_engine.contract.requests import Mode
 from mlx_engine.drafters.registry import MTP, parse
 from mlx_engine.hardware import machine
 from mlx_engine.models.configs.target_config import target_problem, text_config, whole
@@ -26,9 +25,17 @@ from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.fit import CONTEXT, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
 from mlx_engine.models.library.installed import drafters_among
-from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, repo_of
+from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, model_name, repo_of
+from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds
+from mlx_engine.models.library.speeds import (
+    MeasuredSpeeds,
+    SpeedKind,
+    SpeedRange,
+    measured_speeds,
+    predict_speeds,
+    with_measured,
+)
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +82,7 @@ class Estimator:
     def __init__(self) -> None:
         self.facts = machine.load_facts()
         self.measured = MeasuredSpeeds()
+        self._costs = measured_costs()
         self._free = machine.free_memory()
 
     def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
@@ -88,12 +96,14 @@ class Estimator:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
             fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
-            speeds = measured_speeds(self.measured.rates(variant.speed_key))
             parsed = parse(drafter) if drafter else None
             variant = replace(variant, config=parsed)
+            speeds: dict[SpeedKind, SpeedRange] = {}
             if self.facts is not None and not machine.without_gpu(self.facts):  # CPUs are far from their memory's speed
-                speeds = predict_speeds(self.facts, target, parsed, sizes, context) | speeds
-            variant = self._rated(variant, speeds, variant.slow)
+                accepted = self.measured.acceptance(variant.speed_key)
+                costs = self._costs.get((_names(variant), sizes))
+                speeds = predict_speeds(self.facts, target, parsed, sizes, context, accepted, costs)
+            variant = self._rated(variant, with_measured(speeds, self.measured.rates(variant.speed_key)), variant.slow)
             return replace(variant, fit=fit, context=limit or variant.context)
         except UserError as error:
             return replace(variant, problem=error.text)
@@ -120,7 +130,7 @@ class Estimator:
         fit = weights_fit(total, machine.working_set(self.facts), self.facts, self._free)
         return self._rated(replace(variant, size=total, fit=fit), speeds, too_slow(name, total, self.facts))
 
-    def _rated(self, variant: Variant, speeds: dict[Mode, SpeedRange], slow: bool) -> Variant:
+    def _rated(self, variant: Variant, speeds: dict[SpeedKind, SpeedRange], slow: bool) -> Variant:
         """Add known speeds, or mark a pair that needs a GPU or is too slow."""
         if speeds:
             return replace(variant, speeds=speeds, slow=max(speed.high for speed in speeds.values()) < MIN_SPEED, needs_gpu=False)
@@ -144,6 +154,14 @@ class Estimator:
         if target is None or (drafter is None and variant.pair.drafter):
             return self.from_size(variant, name, total)
         return self.from_models(variant, target, drafter)
+
+
+def _names(variant: Variant) -> tuple[str, str]:
+    """Return the names of a pair's models once it is loaded."""
+    if variant.folders is not None:
+        target, drafter = variant.folders
+        return model_name(target), model_name(drafter) if drafter else ""
+    return (variant.pair.target, variant.pair.drafter or "") if variant.pair else ("", "")
 
 
 def check_hub(variant: Variant) -> Variant:

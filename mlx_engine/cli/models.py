@@ -14,6 +14,7 @@ from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import not_regular_file
+from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.registry import looks_like_drafter, parse
 from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download import Inspection, inspect_pair
@@ -28,8 +29,9 @@ from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models, remove_folder
+from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import Pair
-from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedKind, SpeedRange, predict_speeds, speed_key, with_measured
 
 
 def run(args: argparse.Namespace) -> int:
@@ -172,11 +174,7 @@ def _fit(args: argparse.Namespace) -> int:
     drafter = inspection.configs[1] if len(inspection.configs) > 1 else None
     facts, no_room = machine.load_facts(), inspection.space_problem(cache)
     result = predict_fit(inspection.configs[0], drafter, sizes[0], sizes[1], args.context, facts, free=machine.free_memory())
-    speeds: dict[Any, SpeedRange] = {}
-    if facts is not None:
-        parsed = parse(drafter) if drafter else None
-        speeds = predict_speeds(facts, inspection.configs[0], parsed, (sizes[0], sizes[1]), args.context)
-        speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(inspection.pair.target, inspection.pair.drafter)))
+    speeds = _speeds(inspection, (sizes[0], sizes[1]), args.context, facts)
     if args.json:
         lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
         print_json(
@@ -185,8 +183,8 @@ def _fit(args: argparse.Namespace) -> int:
                 "context": args.context,
                 "memory": {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)},
                 "speed": {
-                    mode: {"low": speed.low, "high": speed.high, "measured": speed.measured, "reason": str(speed.reason)}
-                    for mode, speed in speeds.items()
+                    kind: {name: getattr(speed, name) for name in _SPEED} | {"reason": str(speed.reason)}
+                    for kind, speed in speeds.items()
                 },
                 "disk": {
                     "size": inspection.size,
@@ -201,8 +199,8 @@ def _fit(args: argparse.Namespace) -> int:
         return 0
     say(f"{inspection.pair.name} at {args.context:,} tokens")
     _print_fit(result)
-    for mode, speed in speeds.items():
-        say(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {speed}. {speed.reason}")
+    for kind, speed in speeds.items():
+        say(f"{_SPEED_NAMES[kind]}: {speed}. {speed.reason}")
     if facts is None:
         say("Speed: unknown. Measure this machine with “slipstream bench --roofline”.")
     size, here = inspection.size / 1e9, inspection.on_disk / 1e9
@@ -212,6 +210,19 @@ def _fit(args: argparse.Namespace) -> int:
     if inspection.chat_problem:
         say(str(inspection.chat_problem))
     return 0
+
+
+def _speeds(
+    inspection: Inspection, sizes: tuple[int, int], context: int, facts: MachineFacts | None
+) -> dict[SpeedKind, SpeedRange]:
+    if facts is None:
+        return {}
+    pair, measured = inspection.pair, MeasuredSpeeds()
+    key, names = speed_key(pair.target, pair.drafter), (pair.target, pair.drafter or "")
+    drafter = parse(inspection.configs[1]) if len(inspection.configs) > 1 else None
+    costs = measured_costs().get((names, sizes))
+    predicted = predict_speeds(facts, inspection.configs[0], drafter, sizes, context, measured.acceptance(key), costs)
+    return with_measured(predicted, measured.rates(key))
 
 
 def _print_fit(result: Fit) -> None:
@@ -413,6 +424,13 @@ def _move(args: argparse.Namespace) -> int:
 _AGAIN = "Remove the pair and download it again."
 _MAX_TOKEN = 10_000  # characters
 _MEMORY = ("needed", "budget", "free", "verdict")
+_SPEED = ("low", "middle", "high", "gain", "measured")
+_SPEED_NAMES: dict[SpeedKind, str] = {
+    "plain": "Plain",
+    "dflash": "With drafts",
+    "chat": "With drafts, chat",
+    "code": "With drafts, code and math",
+}
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,

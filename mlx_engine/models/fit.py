@@ -143,10 +143,15 @@ def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, str]:
     return 2 * stored, f"{files} × 2"
 
 
+def loaded_drafter_bytes(config: DrafterConfig, stored: int, on_cpu: bool) -> int:
+    """Return the bytes of a drafter's weights; a GPU quantizes large ones."""
+    return int(stored * _FOUR_BITS / 16) if not on_cpu and config.stored is None and stored > _LARGE else stored
+
+
 def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool) -> FitLine:
     held, formula = _weights(raw, stored, on_cpu)
-    if not on_cpu and config.stored is None and stored > _LARGE:
-        held, formula = int(stored * _FOUR_BITS / 16), f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
+    if (loaded := loaded_drafter_bytes(config, stored, on_cpu)) != stored:
+        held, formula = loaded, f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
     # K and V projections are stored twice: per layer for the block, and concatenated for the context
     copy = round(config.injected * held / stored * 2) if stored else 0
     return FitLine("Drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")

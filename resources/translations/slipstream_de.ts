@@ -3165,6 +3165,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed in chats</source>
+            <translation>Geschwindigkeit in Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed in code and math</source>
+            <translation>Geschwindigkeit bei Code und Mathematik</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Target</source>
             <translation>Zielmodell</translation>
         </message>
@@ -3282,6 +3292,21 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, no gain</source>
+            <translation>{rate}, kein Gewinn</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, no gain to {high}×</source>
+            <translation>{rate}, kein Gewinn bis {high}-fach</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, {gain}×</source>
+            <translation>{rate}, {gain}-fach</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4720,8 +4745,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
-            <source>{low} to {high}× as fast with DFlash</source>
-            <translation>mit DFlash {low}- bis {high}-mal so schnell</translation>
+            <source>{low} to {high}× as fast with DFlash on {machine}</source>
+            <translation>mit DFlash {low}- bis {high}-mal so schnell auf {machine}</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -7655,21 +7680,39 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
-            <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
-            <translation>Veröffentlichte Drafter dieser Art erreichen je nach Text {few:g} bis {many:g} Token pro Runde.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
             <translation>In den letzten {count} Antworten auf diesem Computer gemessen; der Median ist {median} Token/s.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_own</source>
+            <extracomment>Your replies with this pair reached {tokens:.1f} tokens per round.</extracomment>
+            <translation>Ihre Antworten mit diesem Paar erreichten {tokens:.1f} Token pro Runde.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_published</source>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round.</extracomment>
+            <translation>Veröffentlichte Drafter dieser Art erreichen {few:g} bis {many:g} Token pro Runde.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_published_once</source>
+            <extracomment>A published drafter of this kind reaches {tokens:g} tokens per round.</extracomment>
+            <translation>Ein veröffentlichter Drafter dieser Art erreicht {tokens:g} Token pro Runde.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_timed</source>
+            <extracomment>{reason} The time of a round was measured on this machine.</extracomment>
+            <translation>{reason} Die Zeit einer Runde wurde auf diesem Computer gemessen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

@@ -3165,6 +3165,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed in chats</source>
+            <translation>对话速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Speed in code and math</source>
+            <translation>代码和数学速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Target</source>
             <translation>目标模型</translation>
         </message>
@@ -3282,6 +3292,21 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
             <translation>{machine} 上为普通解码速度的 {low} 到 {high} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, no gain</source>
+            <translation>{rate}，无提升</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, no gain to {high}×</source>
+            <translation>{rate}，无提升至 {high} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>{rate}, {gain}×</source>
+            <translation>{rate}，{gain} 倍</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4720,8 +4745,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
-            <source>{low} to {high}× as fast with DFlash</source>
-            <translation>使用 DFlash 快至 {low} 到 {high} 倍</translation>
+            <source>{low} to {high}× as fast with DFlash on {machine}</source>
+            <translation>在 {machine} 上使用 DFlash 快至 {low} 到 {high} 倍</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -7655,21 +7680,39 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
-            <source>speed_dflash</source>
-            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text.</extracomment>
-            <translation>已公布的同类草稿模型每轮可达 {few:g} 到 {many:g} 个词元，视文本而定。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured in the last {count} replies on this machine; the median is {median} tok/s.</extracomment>
             <translation>根据这台电脑上最近 {count} 条回复测得；中位数为 {median} 词元/秒。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_own</source>
+            <extracomment>Your replies with this pair reached {tokens:.1f} tokens per round.</extracomment>
+            <translation>您用此模型对得到的回复每轮达到 {tokens:.1f} 个词元。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower.</extracomment>
             <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_published</source>
+            <extracomment>Published drafters of this kind reach {few:g} to {many:g} tokens per round.</extracomment>
+            <translation>已公布的同类草稿模型每轮可达 {few:g} 到 {many:g} 个词元。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_published_once</source>
+            <extracomment>A published drafter of this kind reaches {tokens:g} tokens per round.</extracomment>
+            <translation>已公布的一个同类草稿模型每轮可达 {tokens:g} 个词元。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_timed</source>
+            <extracomment>{reason} The time of a round was measured on this machine.</extracomment>
+            <translation>{reason}每轮用时已在这台电脑上测得。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

@@ -43,6 +43,7 @@ from PySide6.QtWidgets import (  # noqa: E402
 )
 
 from app.application import Slipstream  # noqa: E402
+from app.session.model_list import Variant  # noqa: E402
 from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
 from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
@@ -62,6 +63,7 @@ from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved_endpoints import SavedEndpoint  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
+from tests.mlx_engine.models.published_speeds import Point  # noqa: E402
 
 ENGLISH = re.compile(
     r"\b(the|and|of|with|this|that|your|not|settings|copy|edit|show|compare|close|about|message|reply|read|from|next)\b", re.I
@@ -182,6 +184,13 @@ def show_server_in_use(window: MainWindow) -> None:
     server.changed.emit()
     server.activity_changed.emit()
     window.dialogs.show_server()
+
+
+def with_speeds(variant: Variant) -> Variant:
+    """Return a pair with predicted speeds, one of which may be no gain."""
+    point = Point("M4 Pro", "Qwen3.x 35B-A3B", 4, "DSpark", "chat", 1.05)
+    speeds = point.speeds()
+    return replace(variant, speeds=speeds | {"chat": replace(speeds["chat"], gain=(1.0, 1.62))})
 
 
 def show_tuning(window: MainWindow) -> None:
@@ -345,6 +354,9 @@ def main(code: str, folder: Path | None) -> int:
     for name, pair in (("picker", "demo"), ("picker-other", picker.rows.matching[-1].id)):
         picker.rows.select(pair)
         settle(200)
+        if (one := picker.rows.current) is not None and one.shown.pair is not None:
+            picker.rows.update(one.shown.pair, with_speeds)
+            settle(200)
         look(name, models)
     saved = SavedEndpoint("Server", Endpoint("http://192.168.1.20:8000", key="1", headers=(("Name", "1"),)))
     picker.put_endpoint(saved)

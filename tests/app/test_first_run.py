@@ -130,7 +130,7 @@ def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: St
     welcome = start().window.transcript.welcome
     assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.about_demo.text()
     assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
-    facts = "About 7.4 GB · Fits comfortably · Up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash"
+    facts = "About 7.4 GB · Fits comfortably · Up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash on M5 Max 64 GB"
     assert welcome.recommended.facts.text().replace("\N{NO-BREAK SPACE}", " ") == facts
     assert len({card.accessibleName() for card in welcome.cards}) == 5
 

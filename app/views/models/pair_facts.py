@@ -10,6 +10,9 @@ from app.views.machine.this_mac import machine_title
 from mlx_engine.contract.limits import WINDOWED_CONTEXT
 from mlx_engine.drafters.registry import KINDS
 from mlx_engine.models.fit import Fit
+from mlx_engine.models.library.speeds import SpeedKind, SpeedRange
+
+_DRAFTED: tuple[SpeedKind, ...] = ("dflash", "chat", "code")
 
 
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
@@ -92,8 +95,8 @@ def drafter_label(name: str, variant: Variant) -> str:
         parts.append(tr("{bits}-bit", bits=drafter.bits))
     if drafter and drafter.size_gb:
         parts.append(size(round(drafter.size_gb * 1e9)))
-    if speed := variant.speeds.get("dflash"):
-        parts.append(rate_range(speed.low, speed.high))
+    if speeds := [variant.speeds[kind] for kind in _DRAFTED if kind in variant.speeds]:
+        parts.append(rate_range(min(speed.low for speed in speeds), max(speed.high for speed in speeds)))
     elif ratios := [ratio for reported in (drafter.reported if drafter else ()) for ratio in reported.speedup]:
         low, high = number(min(ratios), 1), number(max(ratios), 1)
         parts.append(f"{low}×" if low == high else f"{low}–{high}×")
@@ -126,12 +129,16 @@ def _advantages(one: Candidate) -> str:
 
 
 def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
-    dflash, plain = one.shown.speeds.get("dflash"), one.shown.speeds.get("plain")
-    if speed := dflash or plain:
-        facts = {tr("Speed"): sentences(rate_range(speed.low, speed.high), translated(speed.reason))}
-        if dflash and plain:
-            facts[tr("Without DFlash")] = sentences(rate_range(plain.low, plain.high), translated(plain.reason))
-        return facts
+    speeds = one.shown.speeds
+    if speeds:
+        drafted = any(kind in speeds for kind in _DRAFTED)
+        names: dict[SpeedKind, str] = {
+            "dflash": tr("Speed"),
+            "chat": tr("Speed in chats"),
+            "code": tr("Speed in code and math"),
+            "plain": tr("Without DFlash") if drafted else tr("Speed"),
+        }
+        return {names[kind]: sentences(_speed(speeds[kind]), translated(speeds[kind].reason)) for kind in names if kind in speeds}
     if one.why_not:
         return {}
     if one.shown.needs_gpu:
@@ -139,6 +146,19 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if not machine_measured:
         return {tr("Speed"): tr("To see an estimate, choose Help ▸ {page} and measure this computer.", page=machine_title())}
     return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
+
+
+def _speed(speed: SpeedRange) -> str:
+    """Return a speed and the gain from DFlash: "22–41 tok/s, 1.4–2.6×"."""
+    rate = rate_range(speed.low, speed.high)
+    if speed.gain is None:
+        return rate
+    low, high = (number(ratio, 1) for ratio in speed.gain)
+    if not speed.gains:
+        return tr("{rate}, no gain", rate=rate)
+    if speed.may_not_gain:
+        return tr("{rate}, no gain to {high}×", rate=rate, high=high)
+    return tr("{rate}, {gain}×", rate=rate, gain="–".join(dict.fromkeys((low, high))))
 
 
 def _reported(one: Candidate) -> str:

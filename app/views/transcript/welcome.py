@@ -66,9 +66,11 @@ class RecommendedPair(QFrame):
         facts = [weights, fit_text(found.fit.verdict)]
         if found.max_speed:
             facts.append(tr("Up to {rate} tok/s without DFlash", rate=number(found.max_speed)))
-        if speedups := [ratio for reported in found.entry.drafters[0].reported for ratio in reported.speedup]:
+        if reported := found.entry.drafters[0].reported:
+            speedups = [ratio for one in reported for ratio in one.speedup]
             low, high = number(min(speedups), 1), number(max(speedups), 1)
-            facts.append(tr("{low} to {high}× as fast with DFlash", low=low, high=high))
+            machines = ", ".join(dict.fromkeys(one.machine for one in reported))  # other Macs gain more or less
+            facts.append(tr("{low} to {high}× as fast with DFlash on {machine}", low=low, high=high, machine=machines))
         note = precision_note(found.target.bits) if len(found.entry.targets) > 1 else ""
         self.facts.setText(unbroken("\n".join(filter(None, (" · ".join(facts), note)))))
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from mlx_engine.drafters.parts.block_config import BlockConfig, block_fields
 from mlx_engine.drafters.parts.drafter_config import checked
-from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.kind import DrafterKind, TokensPerRound
 from mlx_engine.drafters.parts.published_fields import PublishedFields
 
 _LAGUNA, _MUSE = "DFlashLagunaForCausalLM", "MuseGlimmerAssistantModel"
@@ -39,6 +39,7 @@ KIND = DrafterKind(
     speculators="dflash",
     speculators_architectures=("DFlashSpeculator", "DFlashDraftModel"),
     resembles="DFlash",
-    # 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull request 169), 5.42 for MATH500 on Qwen3.5-4B
-    tokens_per_round=(2.96, 5.42),
+    # Chat: prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull request 169); MT-Bench on Qwen3-4B (the hub's
+    # seliny2/qwen3-4b-dflash-data). Code and math: GSM8K on Qwen3.5-4B (speculators, pull request 1014); MATH500 on Qwen3-4B
+    tokens_per_round=TokensPerRound(chat=(2.96, 3.43), code=(4.99, 8.24)),
 )

@@ -6,7 +6,7 @@ from typing import ClassVar
 from mlx_engine.drafters.parts.block_config import BlockConfig, block_fields
 from mlx_engine.drafters.parts.config_fields import contradiction, missing
 from mlx_engine.drafters.parts.drafter_config import checked
-from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.kind import DrafterKind, TokensPerRound
 from mlx_engine.drafters.parts.published_fields import PublishedFields
 
 
@@ -49,8 +49,9 @@ KIND = DrafterKind(
     speculators="dflash2",
     speculators_architectures=("DFlash2Speculator", "DFlash2DraftModel"),
     resembles="DFlash",
-    # 3.18 of Gemma 4 E2B's drafter (its card), 6.76 for MATH500 on Qwen3.5-4B (speculators, pull request 1014)
-    tokens_per_round=(3.18, 6.76),
+    # Chat: Alpaca and Arena-Hard on Qwen3-4B (AQ-MedAI/Qwen3-4B-DSpark's card, which compares both). Code and math: LiveCodeBench
+    # on Qwen3-4B (the same card); MATH500 on Qwen3.5-4B (speculators, pull request 1014)
+    tokens_per_round=TokensPerRound(chat=(2.50, 4.18), code=(4.58, 6.76)),
     accepts_more=True,
     overflows=True,
 )

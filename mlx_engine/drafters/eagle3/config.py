@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.drafters.parts.config_fields import missing, unexpected
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig, checked
-from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.kind import DrafterKind, TokensPerRound
 from mlx_engine.drafters.parts.published_fields import FULL, SLIDING, PublishedFields
 
 _BLOCK = 8  # rows; published drafters were trained to draft up to 7 tokens
@@ -71,6 +71,6 @@ KIND = DrafterKind(
     speculators_architectures=("Eagle3Speculator", "Eagle3DraftModel"),
     resembles="Eagle3",
     # 2.77 for MT-bench on Llama 3.1 8B, 3.62 for HumanEval on Llama 3.3 70B (nebius/EAGLE3-Llama-3.3-70B-Instruct's card)
-    tokens_per_round=(2.77, 3.62),
+    tokens_per_round=TokensPerRound(chat=(2.77, 2.77), code=(3.62, 3.62)),
     chains=True,
 )

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from mlx_engine.drafters.parts.config_fields import ConfigFields, contradiction, missing
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig, checked, sizes
-from mlx_engine.drafters.parts.kind import DrafterKind
+from mlx_engine.drafters.parts.kind import DrafterKind, TokensPerRound
 from mlx_engine.drafters.parts.rope_config import read_rope
 
 _OWNERS = ("qwen3_5", "qwen3_5_moe", "qwen3_next", "qwen3_5_mtp")
@@ -93,8 +93,9 @@ KIND = DrafterKind(
     folder="mtp",
     read=read,
     recognizes=may_have_mtp,
-    # 2.29, which 1.89 with two drafts mean for a block of 8 (Qwen3.5-4B in MTPLX), 5.04 for MATH500 on Qwen3.5-4B
-    tokens_per_round=(2.29, 5.04),
+    # Chat: 1.89 with two drafts (Qwen3.5-4B in MTPLX), which is 2.29 with seven. Code and math: GSM8K and MATH500 on Qwen3.5-4B
+    # (speculators, pull request 1014)
+    tokens_per_round=TokensPerRound(chat=(2.29, 2.29), code=(4.78, 5.04)),
     chains=True,
     renames=True,
 )

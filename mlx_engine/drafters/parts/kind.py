@@ -7,6 +7,17 @@ from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 
 
 @dataclass(frozen=True)
+class TokensPerRound:
+    """The lowest and highest published tokens per round, by kind of text.
+
+    Only means over many prompts count, with the drafter's whole block.
+    """
+
+    chat: tuple[float, float]
+    code: tuple[float, float]  # and math
+
+
+@dataclass(frozen=True)
 class DrafterKind:
     """A kind of drafter, in a folder with `config`, `model`, and often `tensors`.
 
@@ -19,7 +30,7 @@ class DrafterKind:
         speculators_architectures: names in config.json that go with it.
         recognizes: whether a config.json without such names is of this kind.
         resembles: part of the names of this and similar kinds, supported or not; empty for none.
-        tokens_per_round: lowest and highest published ones; None if too little is published for predictions.
+        tokens_per_round: published ones; None if too little is published for predictions.
         chains: whether it drafts token by token.
         accepts_more: whether more of its drafts are accepted than of its predecessor's.
         overflows: whether activations exceed the range of float16.
@@ -34,7 +45,7 @@ class DrafterKind:
     speculators_architectures: tuple[str, ...] = ()
     recognizes: Callable[[dict], bool] = lambda _: False
     resembles: str = ""
-    tokens_per_round: tuple[float, float] | None = None
+    tokens_per_round: TokensPerRound | None = None
     chains: bool = False
     accepts_more: bool = False
     overflows: bool = False

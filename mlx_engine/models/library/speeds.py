@@ -1,15 +1,17 @@
 """Decoding speed of a pair on this machine: measured in replies, or predicted.
 
-The prediction is a roofline: a pass reads each weight once and does its arithmetic at this machine's measured rates. DFlash's gain
-depends on how many drafts the target accepts, and so on the text.
+Predictions divide the tokens that a round yields by its time (`pass_times`, or measured). How many drafts the target accepts
+depends on the text, so chats are predicted apart from code and math.
 """
 
 import os
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Stats
@@ -19,74 +21,134 @@ from mlx_engine.contract.requests import Mode
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import KINDS
 from mlx_engine.hardware.machine import machine_model, total_memory
-from mlx_engine.models.configs.target_config import layer_states, text_config, whole
 from mlx_engine.models.files.locks import acquire
 from mlx_engine.models.library.library import repo_of
+from mlx_engine.models.library.measured_costs import MeasuredCosts
+from mlx_engine.models.library.pass_times import PassTimes
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
-# A pass of 8 rows over 4-bit weights takes up to 2.7 times as long as one row (M4 Pro, ml-explore/mlx, issue 3839).
-_ROW_COST = (2.7 - 1) / (8 - 1)
-_SHORTEST = 0.002  # seconds per step; below that, launch overhead dominates, so nothing is predicted
+_SHORTEST = 0.002  # seconds to read the weights; for smaller pairs, nothing is predicted
+_LEAST_GAIN = 1.05  # a smaller gain isn't noticed
 _ENOUGH = 3  # replies before measurements replace the prediction
 _LAST = 20  # replies kept per pair and mode
 _LEAST_TOKENS = 32  # shorter replies say little about speed
 _MOST_PAIRS = 500
-_FASTEST = 1e9  # tokens per second; higher values are invalid
 _PATIENCE = 5.0  # seconds to wait for another writer
 _MODES: tuple[Mode, ...] = ("dflash", "plain")
-Rates = dict[Mode, list[float]]
+_ACCEPTANCE = "acceptance"
+_LIMITS = {"dflash": (1e-3, 1e9), "plain": (1e-3, 1e9), _ACCEPTANCE: (0.0, 1.0)}  # values outside are invalid
+# Rates of replies by mode, and under `_ACCEPTANCE` the share of tested drafts that each reply accepted
+Rates = dict[str, list[float]]
+SpeedKind = Literal["plain", "dflash", "chat", "code"]  # `dflash` has all texts, `code` also math
 
 
 @dataclass(frozen=True)
 class SpeedRange:
-    """A range of tokens per second, with an explanation."""
+    """A range of tokens per second, with an explanation.
+
+    Attributes:
+        middle: the likely speed.
+        gain: the lowest and highest ratio to plain decoding, if predicted.
+    """
 
     low: float
+    middle: float
     high: float
     reason: EngineText
     measured: bool = False
+    gain: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         low, high = _rounded(self.low), _rounded(self.high)
-        return f"{low} tok/s" if low == high else f"{low}–{high} tok/s"
+        rate = f"{low} tok/s" if low == high else f"{low}–{high} tok/s"
+        if self.gain is None:
+            return rate
+        least, most = (f"{ratio:.1f}×" if ratio >= _LEAST_GAIN else "no gain" for ratio in self.gain)
+        return f"{rate} ({least})" if least == most else f"{rate} ({least.removesuffix('×')} to {most})"
+
+    @property
+    def may_not_gain(self) -> bool:
+        """Whether plain decoding may be as fast."""
+        return self.gain is not None and self.gain[0] < _LEAST_GAIN
+
+    @property
+    def gains(self) -> bool:
+        """Whether plain decoding may be slower."""
+        return self.gain is not None and self.gain[1] >= _LEAST_GAIN
 
 
 def predict_speeds(
-    facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int
-) -> dict[Mode, SpeedRange]:
+    facts: MachineFacts,
+    target: dict,
+    drafter: DrafterConfig | None,
+    sizes: tuple[int, int],
+    context: int,
+    acceptance: Sequence[float] = (),
+    costs: MeasuredCosts | None = None,
+    widths: Sequence[int] = LADDER,
+) -> dict[SpeedKind, SpeedRange]:
     """Predict the speed of plain decoding and, if known, of drafting.
 
-    Returns an empty result if the config lacks fields or the pair is tiny.
+    Drafting is predicted for chats and for code and math, or as `dflash` from the user's own replies. The result is empty if the
+    config lacks fields or the pair is tiny.
 
     Args:
         target: contents of config.json.
         sizes: bytes of the stored weights of target and drafter.
         context: tokens of a long chat, for the low end of the range.
+        acceptance: the share of drafts that each of the pair's replies on this machine accepted.
+        costs: measured costs of the pair's passes.
+        widths: of rounds to choose from, and 1 for plain decoding.
     """
-    passes = _Passes(facts, target, sizes, context)
-    if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
+    times = PassTimes(facts, target, sizes[0], context)
+    if not times.known or times.reading < _SHORTEST:
         return {}
-    slow, fast = 1 / passes.seconds(1, full=True), 1 / passes.seconds(1, full=False)
+    rounds = _Rounds(times, drafter, sizes[1], costs, widths)
+    low, middle, high = sorted(rounds.plain(level) for level in (0, 1, 2))
     template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower."
-    reason = EngineText.of("speed_plain", template, read=passes.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
-    speeds: dict[Mode, SpeedRange] = {"plain": SpeedRange(slow, fast, reason)}
-    if drafter is not None and (published := KINDS[drafter.kind].tokens_per_round):
-        few, many = (min(tokens, drafter.block_size) for tokens in published)
-        template = "Published drafters of this kind reach {few:g} to {many:g} tokens per round, depending on the text."
-        reason = EngineText.of("speed_dflash", template, few=few, many=many)
-        least, most = passes.best(drafter, few, full=True), passes.best(drafter, many, full=False)
-        speeds["dflash"] = SpeedRange(max(least, slow), max(most, fast), reason)
+    reason = EngineText.of("speed_plain", template, read=times.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
+    speeds: dict[SpeedKind, SpeedRange] = {"plain": SpeedRange(low, middle, high, reason)}
+    if drafter is None:
+        return speeds
+    if acceptance:
+        usual = median(acceptance)
+        template = "Your replies with this pair reached {tokens:.1f} tokens per round."
+        reason = EngineText.of("speed_own", template, tokens=_tokens(drafter.block_size, usual))
+        speeds["dflash"] = rounds.drafted((min(acceptance), usual, max(acceptance)), reason)
+    elif published := KINDS[drafter.kind].tokens_per_round:
+        texts: dict[SpeedKind, tuple[float, float]] = {"chat": published.chat, "code": published.code}
+        for kind, tokens in texts.items():
+            few, many = (min(one, float(drafter.block_size)) for one in tokens)
+            likely = [_acceptance(drafter.block_size, one) for one in (few, sqrt(few * many), many)]
+            speeds[kind] = rounds.drafted(likely, _published(few, many))
     return speeds
 
 
-def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
+def _published(few: float, many: float) -> EngineText:
+    if few == many:
+        template = "A published drafter of this kind reaches {tokens:g} tokens per round."
+        return EngineText.of("speed_published_once", template, tokens=few)
+    template = "Published drafters of this kind reach {few:g} to {many:g} tokens per round."
+    return EngineText.of("speed_published", template, few=few, many=many)
+
+
+def with_measured(predicted: dict[SpeedKind, SpeedRange], rates: Rates) -> dict[SpeedKind, SpeedRange]:
+    """Replace predictions by the speeds of past replies."""
+    speeds = predicted | measured_speeds(rates)
+    if "dflash" in speeds:
+        speeds = {kind: speed for kind, speed in speeds.items() if kind not in ("chat", "code")}
+    return speeds
+
+
+def measured_speeds(rates: Rates) -> dict[SpeedKind, SpeedRange]:
     """Return the speeds of past replies, for modes with enough replies."""
-    found: dict[Mode, SpeedRange] = {}
-    for mode, values in rates.items():
+    found: dict[SpeedKind, SpeedRange] = {}
+    for mode in _MODES:
+        values = rates.get(mode, [])
         if len(values) >= _ENOUGH:
             template = "Measured in the last {count} replies on this machine; the median is {median} tok/s."
             reason = EngineText.of("speed_measured", template, count=len(values), median=_rounded(median(values)))
-            found[mode] = SpeedRange(min(values), max(values), reason, measured=True)
+            found[mode] = SpeedRange(min(values), median(values), max(values), reason, measured=True)
     return found
 
 
@@ -98,7 +160,11 @@ class MeasuredSpeeds:
 
     def rates(self, key: str) -> Rates:
         """Return tokens per second of a pair's last replies, oldest first."""
-        return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
+        return {mode: list(values) for mode, values in self._rates.get(key, {}).items() if mode in _MODES}
+
+    def acceptance(self, key: str) -> list[float]:
+        """Return the share of drafts that each of a pair's last replies accepted."""
+        return list(self._rates.get(key, {}).get(_ACCEPTANCE, []))
 
     def ranked(self, target: Path, drafters: Sequence[Path]) -> tuple[Path, ...]:
         """Return a target's drafters in the order in which Auto tries them.
@@ -135,6 +201,8 @@ def record_speeds(key: str, replies: Iterable[Stats]) -> bool:
         rates = pairs.pop(key, {})
         for stats in telling:
             rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s or 0)][-_LAST:]
+            if stats.tested >= _LEAST_TOKENS:
+                rates[_ACCEPTANCE] = [*rates.get(_ACCEPTANCE, []), stats.accepted / stats.tested][-_LAST:]
         pairs[key] = rates  # last: the most recently used
         write_json(path, {"of": _this_machine(), "pairs": dict(list(pairs.items())[-_MOST_PAIRS:])})
     except UserError:
@@ -172,65 +240,50 @@ def _valid_rates(raw: object) -> Rates:
     if not isinstance(raw, dict):
         return {}
     return {
-        mode: [float(v) for v in raw[mode][-_LAST:] if isinstance(v, int | float) and 0 < v < _FASTEST]
-        for mode in _MODES
-        if isinstance(raw.get(mode), list)
+        name: [float(v) for v in raw[name][-_LAST:] if isinstance(v, int | float) and least <= v <= most]
+        for name, (least, most) in _LIMITS.items()
+        if isinstance(raw.get(name), list)
     }
 
 
-class _Passes:
-    """Predicted times of a target's passes."""
+class _Rounds:
+    """Speeds of a pair at a level of `Chip.seconds`; level 0 is also a long chat."""
 
-    def __init__(self, facts: MachineFacts, target: dict, sizes: tuple[int, int], context: int) -> None:
-        text = text_config(target)
-        self._facts, self._context, (self._size, self._draft) = facts, context, sizes
-        quantization = target.get("quantization")
-        settings = quantization if isinstance(quantization, dict) else {}
-        bits, group = whole(settings, "bits") or 16, whole(settings, "group_size") or 64
-        self._quantized = bits < 16
-        self._stored = (bits + (32 / group if self._quantized else 0)) / 8  # bytes per weight
-        hidden, vocabulary = whole(text, "hidden_size"), whole(text, "vocab_size")
-        self._states = layer_states(target)
-        self.known = bool(hidden and vocabulary and self._states)
-        self._head = (hidden or 0) * (vocabulary or 0) * self._stored
-        self._chosen, self._experts, self._expert_bytes = self._moe(text, hidden or 0)
-        unread = 0.0 if text.get("tie_word_embeddings") else self._head
-        self._dense = max(self._size - unread - self._expert_bytes, 0.0)
+    def __init__(
+        self, times: PassTimes, drafter: DrafterConfig | None, size: int, costs: MeasuredCosts | None, widths: Sequence[int]
+    ) -> None:
+        self._times, self._drafter, self._size, self._costs, self._widths = times, drafter, size, costs, widths
 
-    def _moe(self, text: dict, hidden: int) -> tuple[int, int, float]:
-        """Return experts per token, total experts, and the bytes of all experts."""
-        chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), 0)
-        names = ("num_experts", "num_local_experts", "n_routed_experts")
-        experts = next((found for name in names if (found := whole(text, name))), 0)
-        inner = whole(text, "moe_intermediate_size") or whole(text, "intermediate_size") or 0
-        if not chosen or experts <= chosen:
-            return 1, 1, 0.0
-        layers = (whole(text, "num_hidden_layers") or 0) - (whole(text, "first_k_dense_replace") or 0)
-        return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
+    def plain(self, level: int) -> float:
+        """Return the tokens per second of plain decoding."""
+        return 1 / self._seconds(1, level)
 
-    def read(self, rows: int) -> float:
-        """Return the bytes of weights that a pass reads."""
-        # rows choose their experts independently
-        return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
+    def drafted(self, chances: Sequence[float], reason: EngineText) -> SpeedRange:
+        """Return the speed with a low, a likely, and a high acceptance."""
+        rates = [self._best(chance, level) for level, chance in enumerate(chances)]
+        gains = [rate / self.plain(level) for level, rate in enumerate(rates)]
+        low, middle, high = sorted(rates)
+        if self._costs is not None:
+            reason = EngineText.of("speed_timed", "{reason} The time of a round was measured on this machine.", reason=reason)
+        return SpeedRange(low, middle, high, reason, gain=(min(gains), max(gains)))
 
-    def seconds(self, rows: int, full: bool) -> float:
-        """Return a pass's minimum seconds, with a full context if `full`."""
-        element = 4 if self._facts.device == "CPU" else 2
-        past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
-        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights used per row
-        return max((self.read(rows) + past) / self._facts.bandwidth, 2 * rows * used / self._facts.compute)
+    def _best(self, chance: float, level: int) -> float:
+        """Return the tokens per second at the best width."""
+        assert self._drafter is not None
+        offered = self._widths if self._costs is None else (1, *self._costs.widths)
+        widths = [width for width in offered if width <= self._drafter.block_size]
+        return max(_tokens(width, chance) / self._seconds(width, level) for width in widths)
 
-    def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
-        """Return the tokens per second at the best width, given the yield of a full block."""
-        acceptance = _acceptance(drafter.block_size, tokens)
-        draft = (self._draft * drafter.used_share + self._head) / self._facts.bandwidth
-        rates = []
-        for width in (width for width in LADDER if width <= drafter.block_size):
-            factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
-            seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
-            drafts = width - 1 if KINDS[drafter.kind].chains else min(width - 1, 1)
-            rates.append(_tokens(width, acceptance) / (seconds + drafts * draft))
-        return max(rates)
+    def _seconds(self, width: int, level: int) -> float:
+        full = level == 0
+        if self._costs is not None:
+            return self._costs.seconds(width, full)
+        seconds = self._times.seconds(width, level, full)
+        if width == 1 or self._drafter is None:
+            return seconds
+        chain = KINDS[self._drafter.kind].chains
+        draft = self._times.draft_seconds(self._drafter, self._size, 1 if chain else width, level)
+        return seconds + draft * (width - 1 if chain else 1)
 
 
 def _tokens(width: int, acceptance: float) -> float:
@@ -241,7 +294,7 @@ def _tokens(width: int, acceptance: float) -> float:
 def _acceptance(block: int, tokens: float) -> float:
     """Return the acceptance probability at which a block yields `tokens`."""
     low, high = 0.0, 1.0
-    for _ in range(50):
+    for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if _tokens(block, middle) < tokens else (low, middle)
     return low

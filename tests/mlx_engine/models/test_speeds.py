@@ -1,24 +1,46 @@
 """Predicted speeds from bytes and rates, and measured speeds that replace them."""
 
+import json
 import platform
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 
+import mlx.core as mx
+import platformdirs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.calibration import saved_calibration
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.decoding.costs import CostTable
 from mlx_engine.drafters.dflash2.config import DFlash2Config
 from mlx_engine.drafters.mtp.config import Experts, MtpConfig
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse
 from mlx_engine.models.library import speeds as speeds_module
-from mlx_engine.models.library.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, record_speeds, speed_key
+from mlx_engine.models.library.measured_costs import MeasuredCosts, measured_costs
+from mlx_engine.models.library.pass_times import PassTimes
+from mlx_engine.models.library.speeds import (
+    MeasuredSpeeds,
+    SpeedRange,
+    measured_speeds,
+    predict_speeds,
+    record_speeds,
+    speed_key,
+    with_measured,
+)
 from tests.hub.repos import DRAFTER
+from tests.mlx_engine.models import published_speeds
+from tests.mlx_engine.models.published_speeds import CHIPS, MODELS
 from tests.mlx_engine.models.test_fit import DENSE, MAC
 
 GB = 10**9
@@ -31,52 +53,97 @@ HEAD = MtpConfig(**{field.name: COMMON[field.name] for field in fields(DrafterCo
 DRAFTERS = (BLOCK, SELECTING, HEAD, replace(HEAD, experts=Experts(64, 4, 512, True)))
 
 
-def test_plain_speed_is_bandwidth_over_bytes_read() -> None:
-    plain = predict_speeds(MAC, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
-    assert plain.high == pytest.approx(250 / 5)
-    assert plain.low == pytest.approx(1 / (5 / 250 + 2 * 36 * 8 * 128 * 8192 * 2 / 250e9))
-    assert "5.00 GB" in str(plain.reason) and not plain.measured
+def test_plain_speed_is_bandwidth_over_bytes_read_but_for_a_fixed_time() -> None:
+    plain = predict_speeds(EVEN, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
+    assert 1 / plain.high == pytest.approx(5 / 200 + 0.0015, abs=1e-4), "about 400 dispatches and a synchronization"
+    assert 1 / plain.low - 1 / plain.high == pytest.approx(2 * 36 * 8 * 128 * 8192 * 2 / 200e9)
+    assert "5.00 GB" in str(plain.reason) and not plain.measured and plain.gain is None
+
+
+def test_each_layer_takes_time_that_no_bandwidth_saves() -> None:
+    few, many = ({**FOUR_BITS, "num_hidden_layers": layers} for layers in (36, 72))
+    fast, slow = (predict_speeds(EVEN, config, BLOCK, (5 * GB, GB), 1) for config in (few, many))
+    assert 0.0013 < 1 / slow["plain"].high - 1 / fast["plain"].high < 0.0015
+    assert slow["chat"].high < fast["chat"].high and slow["code"].low < fast["code"].low
 
 
 def test_an_untied_embedding_table_is_not_counted() -> None:
     tied, apart = ({**DENSE, "tie_word_embeddings": value} for value in (True, False))
-    slow, fast = (predict_speeds(MAC, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
-    assert fast == pytest.approx(slow * 16e9 / (16e9 - 4096 * 151936 * 2))
+    slow, fast = (predict_speeds(EVEN, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
+    assert 1 / slow - 1 / fast == pytest.approx(4096 * 151936 * 2 / 200e9)
 
 
 def test_only_chosen_experts_are_counted() -> None:
-    config = {**DENSE, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "tie_word_embeddings": True}
+    config = {**DENSE, "num_experts": 128, "moe_intermediate_size": 768, "tie_word_embeddings": True}
     experts = 36 * 128 * 3 * 4096 * 768 * 2
-    plain = predict_speeds(MAC, config, None, (experts + 2 * GB, 0), 1024)["plain"]
-    assert plain.high == pytest.approx(250e9 / (2e9 + experts / 16))
+    four, eight = (
+        predict_speeds(EVEN, {**config, "num_experts_per_tok": chosen}, None, (experts + 2 * GB, 0), 1024)["plain"].high
+        for chosen in (4, 8)
+    )
+    assert 1 / eight - 1 / four == pytest.approx(experts / 32 / 200e9)
 
 
-@given(st.floats(1e9, 1e12), st.integers(4 * 10**9, 10**12), st.integers(10**6, 10**10), st.sampled_from(DRAFTERS))
-def test_ranges_are_ordered_and_dflash_is_never_slower_than_plain(
-    rate: float, size: int, draft: int, drafter: DrafterConfig
+@given(
+    st.floats(1e9, 1e12),
+    st.integers(4 * 10**9, 10**12),
+    st.integers(10**6, 10**10),
+    st.sampled_from(DRAFTERS),
+    st.sampled_from(["", "Apple M1", "Apple M2 Pro", "Apple M3 Max", "Apple M4", "Apple M5 Max", "Apple M12"]),
+)
+def test_ranges_are_ordered_and_drafting_is_never_slower_than_plain(
+    rate: float, size: int, draft: int, drafter: DrafterConfig, chip: str
 ) -> None:
     facts = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, rate, 20 * rate, "", "", "", "")
-    speeds = predict_speeds(facts, FOUR_BITS, drafter, (size, draft), 8192)
-    assert 0 < speeds["plain"].low <= speeds["plain"].high
-    assert speeds["plain"].low <= speeds["dflash"].low <= speeds["dflash"].high >= speeds["plain"].high
+    speeds = predict_speeds(replace(facts, name=chip), FOUR_BITS, drafter, (size, draft), 8192)
+    plain = speeds["plain"]
+    assert set(speeds) == {"plain", "chat", "code"} and 0 < plain.low <= plain.middle <= plain.high
+    for kind in ("chat", "code"):
+        drafted = speeds[kind]
+        assert plain.low <= drafted.low <= drafted.middle <= drafted.high and plain.high <= drafted.high
+        assert drafted.gain is not None and 1 <= drafted.gain[0] <= drafted.gain[1] <= drafter.block_size
+        assert drafted.gains or drafted.may_not_gain
+    assert speeds["chat"].middle <= speeds["code"].middle
 
 
 def test_with_free_rows_the_gain_is_tokens_per_round() -> None:
     speeds = predict_speeds(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
-    assert 4.9 < speeds["dflash"].high / speeds["plain"].high < 5.43
+    for kind, few, many in (("chat", 2.96, 3.43), ("code", 4.99, 8.24)):
+        low, high = speeds[kind].gain
+        assert 0.95 * few < low < few and 0.95 * many < high < many
+
+
+def test_a_drafters_arithmetic_takes_time() -> None:
+    """Its weights were charged for reading only, so drafts seemed free with much bandwidth."""
+    times = PassTimes(replace(MAC, bandwidth=1e18), FOUR_BITS, 5 * GB, 1)
+    none, one, two = (times.draft_seconds(BLOCK, size, 8, 2) for size in (0, 100 * GB, 200 * GB))
+    assert one - none == pytest.approx(2 * 8 * 50e9 / (0.8 * MAC.compute), rel=0.01)
+    assert two - none == pytest.approx(2 * (one - none), rel=0.01)
+
+
+@given(st.integers(4 * 10**9, 10**11), st.integers(10**6, 10**10), st.sampled_from(DRAFTERS), st.booleans())
+def test_newer_chips_with_the_same_rates_are_no_slower(size: int, draft: int, drafter: DrafterConfig, quantized: bool) -> None:
+    """M1 and M2 have no kernels for a few rows; M5's accelerators need macOS 26."""
+    config = FOUR_BITS if quantized else {**DENSE, "tie_word_embeddings": True}
+    old, new = (predict_speeds(replace(MAC, name=f"Apple {chip}"), config, drafter, (size, draft), 8192) for chip in ("M2", "M4"))
+    accelerated = replace(MAC, name="Apple M5", compute=4 * MAC.compute)
+    newest = predict_speeds(accelerated, config, drafter, (size, draft), 8192)
+    for kind in old:
+        assert old[kind].middle <= new[kind].middle * 1.0001 and new[kind].high <= newest[kind].high * 1.0001
 
 
 def test_each_draft_of_a_chain_takes_time() -> None:
-    one, chain = (predict_speeds(MAC, FOUR_BITS, drafter, (5 * GB, GB), 1024)["dflash"].high for drafter in (BLOCK, HEAD))
-    free = predict_speeds(MAC, FOUR_BITS, HEAD, (5 * GB, 1), 1024)["dflash"].high
-    few = predict_speeds(MAC, FOUR_BITS, DRAFTERS[-1], (5 * GB, GB), 1024)["dflash"].high
+    one, chain = (predict_speeds(MAC, FOUR_BITS, drafter, (5 * GB, GB), 1024)["code"].high for drafter in (BLOCK, HEAD))
+    free = predict_speeds(MAC, FOUR_BITS, HEAD, (5 * GB, 1), 1024)["code"].high
+    few = predict_speeds(MAC, FOUR_BITS, DRAFTERS[-1], (5 * GB, GB), 1024)["code"].high
     assert chain < one and chain < few < free
 
 
 def test_if_compute_bound_dflash_gains_nothing() -> None:
-    slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 200e9, "", "", "", "")
+    slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 20e9, "", "", "", "")
     speeds = predict_speeds(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
-    assert speeds["plain"].high == pytest.approx(200e9 / 16e9) and speeds["dflash"].high == pytest.approx(speeds["plain"].high)
+    assert speeds["plain"].high < 20e9 / 16e9
+    assert all(speeds[kind].high == speeds["plain"].high and not speeds[kind].gains for kind in ("chat", "code"))
+    assert str(speeds["chat"]).endswith("(no gain)")
 
 
 def test_the_speed_of_a_tiny_pair_is_not_predicted() -> None:
@@ -85,6 +152,101 @@ def test_the_speed_of_a_tiny_pair_is_not_predicted() -> None:
 
 def test_an_incomplete_config_is_not_predicted() -> None:
     assert predict_speeds(MAC, {"model_type": "qwen3"}, None, (GB, 0), 1024) == {}
+
+
+def test_an_m1_max_gains_nothing_with_an_8_bit_27b() -> None:
+    """Published: 0.91 times plain decoding at best, with 24 cores (mlx-dspark, issue 38). 32 cores reach 8.9 TFLOP/s."""
+    for compute in (6.7e12, 8.9e12):
+        for drafter in ("DFlash 2", "DSpark"):
+            facts = replace(CHIPS["M1 Max"], compute=compute)
+            config = {**MODELS["Qwen3.x 27B"].config, "quantization": {"bits": 8, "group_size": 64}}
+            speeds = predict_speeds(facts, config, published_speeds.DRAFTERS[drafter], (28_600_000_000, 3_850_000_000), 8192)
+            for kind in ("chat", "code"):
+                assert speeds[kind].middle == speeds["plain"].middle and speeds[kind].may_not_gain
+            assert not speeds["chat"].gains
+
+
+def test_rates_and_gains_are_short() -> None:
+    reason = EngineText("", "")
+    texts = [str(SpeedRange(20, 30, 41, reason, gain=gain)) for gain in ((1.31, 2.62), (1.04, 1.9), (1.0, 1.04), (2.0, 2.0))]
+    assert texts == [f"20–41 tok/s ({gain})" for gain in ("1.3 to 2.6×", "no gain to 1.9×", "no gain", "2.0×")]
+    assert str(SpeedRange(8.2, 9, 9.04, reason)) == "8.2–9 tok/s"
+
+
+def test_a_pairs_own_acceptance_replaces_the_published_one() -> None:
+    rates = {}
+    for accepted in (0.2, 0.9):
+        speeds = predict_speeds(MAC, FOUR_BITS, BLOCK, (5 * GB, GB), 1024, [accepted])
+        assert set(speeds) == {"plain", "dflash"} and "Your replies" in str(speeds["dflash"].reason)
+        rates[accepted] = speeds["dflash"].middle
+    assert rates[0.2] < rates[0.9]
+    mixed = predict_speeds(MAC, FOUR_BITS, BLOCK, (5 * GB, GB), 1024, [0.2, 0.9, 0.9])["dflash"]
+    assert mixed.low < rates[0.2] < mixed.middle == rates[0.9] < mixed.high
+
+
+def test_the_acceptance_of_replies_is_saved() -> None:
+    key = speed_key("a/b", "c/d")
+    for tested, accepted in ((100, 75), (8, 1), (40, 10)):
+        assert record_speeds(key, [replace(stats(40.0), tested=tested, accepted=accepted)])
+    saved = MeasuredSpeeds()
+    assert saved.acceptance(key) == [0.75, 0.25], "8 drafts say little"
+    assert saved.rates(key) == {"dflash": [40.0] * 3} and saved.acceptance("other") == []
+
+
+def test_measured_replies_replace_all_predictions_of_drafting() -> None:
+    predicted = predict_speeds(MAC, FOUR_BITS, BLOCK, (5 * GB, GB), 1024)
+    assert with_measured(predicted, {"dflash": [1.0, 2.0]}) == predicted
+    shown = with_measured(predicted, {"dflash": [70.0, 80.0, 99.0]})
+    assert set(shown) == {"plain", "dflash"} and shown["plain"] == predicted["plain"] and shown["dflash"].middle == 80
+
+
+COSTS = MeasuredCosts((2, 4, 16), (0.05, 0.06), ((0.06, 0.07, 0.2), (0.07, 0.09, 0.3)))
+
+
+def test_measured_costs_replace_the_predicted_ones() -> None:
+    speeds = predict_speeds(MAC, FOUR_BITS, BLOCK, (5 * GB, GB), 1024, [0.8], COSTS)
+    assert (speeds["plain"].low, speeds["plain"].high) == (1 / 0.06, 1 / 0.05)
+    four, sixteen = (sum(0.8**at for at in range(width)) for width in (4, 16))
+    assert speeds["dflash"].high == pytest.approx(max(four / 0.07, sixteen / 0.2))
+    assert speeds["dflash"].low == pytest.approx(max(four / 0.09, sixteen / 0.3))
+    assert "measured on this machine" in str(speeds["dflash"].reason)
+    slow = replace(COSTS, rounds=((0.5,) * 3,) * 2)
+    assert not predict_speeds(MAC, FOUR_BITS, BLOCK, (5 * GB, GB), 1024, [0.8], slow)["dflash"].gains
+
+
+INFO = SimpleNamespace(target="a/b", target_bytes=5, drafter="c/d", drafter_bytes=1, drafter_weights="4 bit", family="qwen3")
+TABLE = CostTable((128, 2048), (2, 4), (0.1, 0.2), ((0.11, 0.12), (0.13, 0.14)), ((0.01, 0.02), (0.03, 0.04)))
+
+
+@contextmanager
+def cache() -> Iterator[None]:
+    """Give the code in this block an empty cache folder."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path(folder))
+        yield
+
+
+@cache()
+def test_calibrated_costs_are_found_by_names_and_sizes() -> None:
+    of = saved_calibration.identity(SimpleNamespace(info=INFO, dtype=mx.float16))
+    assert saved_calibration.write("calibration", {**of, "backend": "first"}, asdict(TABLE))
+    (costs,) = measured_costs().values()
+    assert measured_costs() == {(("a/b", "c/d"), (5, 1)): costs}
+    assert costs.seconds(1, True) == 0.2 and costs.seconds(4, False) == pytest.approx(0.14) and costs.widths == (2, 4)
+    assert saved_calibration.write("calibration", {**of, "mlx": "0.1"}, asdict(TABLE)) and len(measured_costs()) == 1
+
+
+@given(st.recursive(st.none() | st.floats() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3), max_leaves=4))
+@cache()
+def test_damaged_calibrations_are_ignored(odd: object) -> None:
+    of = saved_calibration.identity(SimpleNamespace(info=INFO, dtype=mx.float16))
+    for name in ("widths", "plain", "verify", "draft"):
+        assert saved_calibration.write("calibration", of, {**asdict(TABLE), name: odd})
+        for costs in measured_costs().values():
+            assert all(costs.seconds(width, full) > 0 for width in (1, *costs.widths) for full in (True, False))
+    for raw in (odd, {"of": odd}, {"of": of, "result": odd}, {"of": {**of, "pair": odd}, "result": asdict(TABLE)}):
+        (saved_calibration.folder("calibration") / "x.json").write_text(json.dumps(raw), encoding="utf-8")
+        measured_costs()
 
 
 def stats(rate: float | None, tokens: int = 100) -> Stats:

@@ -15,12 +15,13 @@ from app.session.model_list import Candidate, Variant, best_first, matching
 from app.session.model_storage import Background, Storage
 from app.session.pair_survey import Estimator
 from app.views.models.fact_table import MemoryDetails
-from app.views.models.pair_facts import facts_of, license_name, memory_names
+from app.views.models.pair_facts import drafter_label, facts_of, license_name, memory_names
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.hardware import machine
 from mlx_engine.models.fit import Fit, FitLine, predict_fit
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.pair import Pair, demo_pair
+from mlx_engine.models.library.speeds import SpeedRange
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER
@@ -174,6 +175,37 @@ def test_the_picker_does_not_import_mlx() -> None:
 
     code = "import sys, app.session.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0
+
+
+REASON = EngineText("window", "A reason.")
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"),
+    [
+        (None, "22–41 tok/s"),
+        ((1.31, 2.62), "22–41 tok/s, 1.3–2.6×"),
+        ((2.0, 2.04), "22–41 tok/s, 2.0×"),
+        ((1.04, 1.9), "22–41 tok/s, no gain to 1.9×"),
+        ((1.0, 1.04), "22–41 tok/s, no gain"),
+    ],
+)
+def test_the_card_shows_speed_and_gain(gain: tuple[float, float] | None, expected: str) -> None:
+    one = candidate("small", 4 * GB, 5 * GB)
+    speeds = {"plain": SpeedRange(9, 9, 9.04, REASON), "chat": SpeedRange(22, 30, 41, REASON, gain=gain)}
+    one = one.with_variant(0, replace(one.shown, speeds=speeds | {"code": SpeedRange(35, 50, 66, REASON, gain=(2, 3))}))
+    facts = {name: text for name, text in facts_of(one, True).items() if "peed" in name or name == "Without DFlash"}
+    assert [*facts] == ["Speed in chats", "Speed in code and math", "Without DFlash"]
+    assert facts["Speed in chats"] == f"{expected}. A reason." and facts["Without DFlash"] == "9.0 tok/s. A reason."
+    assert drafter_label("DFlash by z-lab", one.shown).endswith("· 22–66 tok/s")
+
+
+def test_measured_speeds_are_one_row() -> None:
+    one = candidate("small", 4 * GB, 5 * GB)
+    for speeds, names in (({"plain": REASON}, ["Speed"]), ({"plain": REASON, "dflash": REASON}, ["Speed", "Without DFlash"])):
+        ranges = {kind: SpeedRange(20, 21, 22, reason, measured=True) for kind, reason in speeds.items()}
+        facts = facts_of(one.with_variant(0, replace(one.shown, speeds=ranges)), True)
+        assert [name for name in facts if "peed" in name or name == "Without DFlash"] == names
 
 
 @pytest.mark.parametrize("slow", [False, True])
