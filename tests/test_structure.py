@@ -94,7 +94,7 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def test_the_engine_imports_nothing_by_itself() -> None:
-    assert not list(imports(ROOT / "mlx_engine/__init__.py")), "importing one module must be quick"
+    assert [name for _, name in imports(ROOT / "mlx_engine/__init__.py")] == ["os"], "importing one module must be quick"
 
 
 @pytest.mark.parametrize("package", LEVELS)

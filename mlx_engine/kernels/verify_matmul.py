@@ -24,6 +24,7 @@ BITS = (4, 8)
 GROUPS = (32, 64, 128)
 
 _MANY_COLUMNS = 2048  # enough to occupy the GPU with wide threadgroups
+_SAMPLE = 2048  # columns of a large result, about
 
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"
 _AFFINE = f"""
@@ -64,13 +65,42 @@ def reference(
         x times the transposed weight, [M, N], or [M, N / 2] if `gated`, in the dtype of `x`. The kernel computes in float32,
         including gate and residual, and rounds once.
     """
-    if scales is None:
+    if scales is None or biases is None:
         y = x @ weight.T
+    elif x.dtype == mx.float64:  # to check the kernel, on a CPU; `quantized_matmul` doesn't take it
+        y = x @ mx.dequantize(weight, scales, biases, group_size, bits).T
     else:
         y = mx.quantized_matmul(x, weight, scales, biases, transpose=True, group_size=group_size, bits=bits)
     if gated:
         y = swiglu(*mx.split(y, 2, axis=-1))
     return y if residual is None else residual + y
+
+
+def sample(
+    found: mx.array,
+    x: mx.array,
+    weight: mx.array,
+    scales: mx.array | None = None,
+    biases: mx.array | None = None,
+    group_size: int = 64,
+    bits: int = 4,
+    residual: mx.array | None = None,
+    gated: bool = False,
+) -> tuple[mx.array, tuple[Any, ...]]:
+    """Return some columns of a result, and the arguments that compute only these.
+
+    On a CPU, all columns of a large product would take seconds. The last column is included, and columns from all places in a
+    threadgroup, because the step is odd.
+
+    Args:
+        found: result of `metal`, [M, N].
+        x, weight, scales, biases, group_size, bits, residual, gated: as in `reference`.
+    """
+    outputs = found.shape[1]
+    columns = mx.arange(outputs - 1, -1, -(outputs // _SAMPLE | 1))
+    rows = mx.concatenate([columns, outputs + columns]) if gated else columns
+    weights = (None if array is None else array[rows] for array in (weight, scales, biases))
+    return found[:, columns], (x, *weights, group_size, bits, None if residual is None else residual[:, columns], gated)
 
 
 def supports(

@@ -1,10 +1,15 @@
 """Comparing a kernel with its reference on a pair's own arrays, and reporting what it gets wrong."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import mlx.core as mx
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mlx_engine.calibration import self_check
 from mlx_engine.kernels import verify_attention, verify_matmul
 from mlx_engine.kernels.agreement import MOST, Agreement, CheckedKernel, off_by
 from mlx_engine.kernels.operations import KERNELS, PLAIN
@@ -93,6 +98,57 @@ def test_half_precision_may_differ_only_by_rounding(dtype, bits):
     assert "[5, 64]" in wrong.agreement.wrong and str(dtype).removeprefix("mlx.core.") in wrong.agreement.wrong
 
 
+def in_tf32(operation, *arguments, **options):
+    """Run an operation as an M5 does: float32 operands are rounded to a mantissa of 10 bits."""
+
+    def rounded(array):
+        if not isinstance(array, mx.array) or array.dtype != mx.float32:
+            return array
+        return ((array.view(mx.uint32) + 0x1000) & 0xFFFFE000).view(mx.float32)
+
+    return operation(*map(rounded, arguments), **options)
+
+
+@pytest.mark.parametrize("kernel", [verify_attention, verify_matmul])
+def test_where_mlx_multiplies_in_tf32_a_right_kernel_passes_and_an_inexact_one_fails(kernel, monkeypatch):
+    name = kernel.__name__.rpartition(".")[2]
+    reference, metal = kernel.reference, kernel.metal
+    mx.random.seed(1)
+    case = next(self_check._CASES[name](mx.float32))
+
+    def wrong():
+        checked = CheckedKernel(name, metal_kernel)
+        getattr(checked.operations(), name)(*case)
+        return checked.agreement.wrong
+
+    monkeypatch.setattr(kernel, "reference", partial(in_tf32, reference))
+    assert off_by(kernel.reference(*case), reference(*case)) > 2 * MOST[mx.float32]
+    assert not wrong()
+    monkeypatch.setattr(kernel, "metal", partial(in_tf32, metal))
+    assert "off by" in wrong()
+
+
+@given(
+    rows=st.integers(1, 3),
+    outputs=st.integers(1, 9000),
+    bits=st.sampled_from([4, 16]),
+    gated=st.booleans(),
+    added=st.booleans(),
+)
+def test_of_a_large_product_a_sample_of_columns_from_all_places_is_checked(rows, outputs, bits, gated, added):
+    mx.random.seed(outputs)
+    x, weight = mx.random.normal((rows, 64)), mx.random.normal((2 * outputs if gated else outputs, 64))
+    packed = (weight, None, None) if bits == 16 else mx.quantize(weight, 64, bits)
+    residual = mx.random.normal((rows, outputs)) if added else None
+    arguments = (x, *packed, 64, 4, residual, gated)
+    found, fewer = verify_matmul.sample(mx.broadcast_to(mx.arange(outputs), (rows, outputs)), *arguments)
+    columns = found[0].tolist()
+    assert columns[0] == outputs - 1 and len(columns) >= min(outputs, 1000) and len(columns) < 4096
+    assert {column % 32 for column in columns} == set(range(min(outputs, 32)))
+    wanted = verify_matmul.reference(*arguments)[:, found[0]]
+    np.testing.assert_allclose(np.array(verify_matmul.reference(*fewer)), np.array(wanted), rtol=0, atol=1e-4)
+
+
 def test_an_ignored_window_is_detected_once_the_context_is_longer():
     """The buffer's shape never changes; a kernel may be right until the context outgrows the window."""
 
@@ -110,7 +166,8 @@ def test_an_ignored_window_is_detected_once_the_context_is_longer():
                 checked.operations().verify_attention(queries, keys, values, mx.array([length], mx.int32), 0.125, True, window)
         return checked.agreement
 
-    assert seen(lambda *a, build: verify_attention.reference(*a), range(60, 252, 12)) == Agreement(shapes=2)
+    right = seen(lambda *a, build: verify_attention.reference(*a), range(60, 252, 12))
+    assert right == Agreement(shapes=2, off=right.off) and right.off < 1e-5
     assert seen(forgetful, range(60, 252, 12)).wrong
     assert not seen(forgetful, range(20, 100, 12)).wrong  # nothing is out of its sight yet
 
