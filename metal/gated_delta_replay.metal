@@ -8,7 +8,8 @@
 //
 // A simdgroup handles 8 rows of S with four lanes per row. A lane keeps DK / 4 consecutive elements in registers throughout, so S
 // is read once and written once. Sums have the same order as in mlx-lm's kernel, which spreads a head over 32 lanes: chains of
-// DK / 32 elements, then pairs, pairs of pairs, and so on; the last two steps are between lanes.
+// DK / 32 elements, then pairs, pairs of pairs, and so on; the last two steps are between lanes. Every product that is added to
+// something is an explicit fma, so that the rounding doesn't depend on the compiler.
 
 // Returns one element of S k or S q: the product of one row of S, held by four lanes, and x.
 template <int DK>
@@ -16,8 +17,8 @@ inline float row_dot(thread float (&state)[DK / 4], thread float (&x)[DK / 4]) {
   constexpr int CHAIN = DK / 32;
   float sum[8];
   UNROLL for (int i = 0; i < 8; ++i) {
-    sum[i] = state[CHAIN * i] * x[CHAIN * i];
-    UNROLL for (int j = 1; j < CHAIN; ++j) sum[i] = metal::fma(state[CHAIN * i + j], x[CHAIN * i + j], sum[i]);
+    sum[i] = 0.0f;
+    UNROLL for (int j = 0; j < CHAIN; ++j) sum[i] = metal::fma(state[CHAIN * i + j], x[CHAIN * i + j], sum[i]);
   }
   float all = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
   all += metal::simd_shuffle_xor(all, ushort(1));
@@ -29,7 +30,7 @@ inline void load_run(P from, thread float (&run)[N]) {
   UNROLL for (int i = 0; i < N; ++i) run[i] = float(from[i]);
 }
 
-// Adds delta k' to a row of S. fma is explicit, so that the rounding doesn't depend on the compiler.
+// Adds delta k' to a row of S.
 template <int N>
 inline void add_outer(thread float (&state)[N], thread float (&k)[N], float delta) {
   UNROLL for (int i = 0; i < N; ++i) state[i] = metal::fma(k[i], delta, state[i]);

@@ -5,7 +5,8 @@
 // the parts. The number of keys is read on the device, so the grid doesn't depend on it.
 //
 // With PART > 0, each part has PART keys, counted from the buffer's first row. A row then adds the same keys in the same order,
-// alone or in a block: keys and parts that it doesn't see add exact zeros.
+// alone or in a block: keys and parts that it doesn't see add exact zeros. It may be compiled for another number of rows, so every
+// product that is added to something is an explicit fma: the compiler has no choice.
 //
 // A simdgroup handles 8 * TILES rows. As in verify_matmul, the order of a sum in a fragment is chosen for the loads: step s of RUN
 // takes head dims RUN * i + s for i = 0..7, so a lane reads consecutive elements.
@@ -52,6 +53,7 @@ inline void verify_attention_part(
   constexpr uint RUN = run_length<DIM>(), STRIDE = DIM + 16 / sizeof(T);
   const uint part = place.x, head = place.y, row = fragment_row(lane), column = fragment_column(lane);
   const uint first_row = 8 * TILES * (place.z * simdgroups + simdgroup);
+  const float factor = scale * M_LOG2E_F;
 
   // The parts start at the first key that any row sees. All but the last have the same number of whole tiles.
   const uint seen = block + WINDOW - 1;
@@ -109,7 +111,7 @@ inline void verify_attention_part(
           const int key = int(from + 8 * f + column + e);
           const bool in_window = WINDOW == 0 || position[t] - key < int(WINDOW);
           const bool seen_by_row = key < int(end) && (!CAUSAL || key <= position[t]) && in_window;
-          const float x = seen_by_row ? elements(score[t][f])[e] * scale * M_LOG2E_F : -INFINITY;
+          const float x = seen_by_row ? metal::fma(elements(score[t][f])[e], factor, 0.0f) : -INFINITY;
           elements(score[t][f])[e] = x;
           top = metal::max(top, x);
         }
@@ -117,14 +119,15 @@ inline void verify_attention_part(
       const float base = top == -INFINITY ? 0.0f : top;  // the row has not seen a key yet
       const float shrink = metal::precise::exp2(largest[t] - base);
       largest[t] = top;
-      total[t] *= shrink;
+      float added = 0.0f;
       UNROLL for (uint f = 0; f < DIM / 8; ++f) sum[t][f] *= shrink;
       UNROLL for (uint f = 0; f < KEYS / 8; ++f)
         UNROLL for (uint e = 0; e < 2; ++e) {
           const float weight = metal::precise::exp2(elements(score[t][f])[e] - base);
           elements(score[t][f])[e] = weight;
-          total[t] += weight;
+          added += weight;
         }
+      total[t] = metal::fma(total[t], shrink, added);
     }
 
     UNROLL for (uint d = 0; d < DIM / 8; d += RUN)
@@ -175,13 +178,13 @@ inline void verify_attention_merge(
   largest = metal::simd_max(largest);
 
   // In the order of the parts, so that empty parts change nothing
-  float total = SINKS ? metal::precise::exp2(float(sinks[query_head]) * M_LOG2E_F - largest) : 0.0f;
+  float total = SINKS ? metal::precise::exp2(metal::fma(float(sinks[query_head]), M_LOG2E_F, -largest)) : 0.0f;
   float sum[(DIM + 31) / 32] = {};
   for (uint part = 0; part < parts; ++part) {
     const float share = metal::precise::exp2(weights[2 * (at + part * rows)] - largest);
-    total += share * weights[2 * (at + part * rows) + 1];
+    total = metal::fma(share, weights[2 * (at + part * rows) + 1], total);
     UNROLL for (uint i = 0; i < (DIM + 31) / 32; ++i)
-      if (lane + 32 * i < DIM) sum[i] += share * sums[(at + part * rows) * DIM + lane + 32 * i];
+      if (lane + 32 * i < DIM) sum[i] = metal::fma(share, sums[(at + part * rows) * DIM + lane + 32 * i], sum[i]);
   }
   UNROLL for (uint i = 0; i < (DIM + 31) / 32; ++i)
     if (lane + 32 * i < DIM) out[(size_t(m % block) * heads + query_head) * DIM + lane + 32 * i] = T(sum[i] / total);

@@ -8,7 +8,8 @@
 // k = STEPS * i + s for i = 0..7. A lane then needs 2 * STEPS consecutive elements of one row of W and STEPS of each of two rows
 // of x. It loads them directly, without threadgroup memory.
 //
-// A row of y doesn't depend on the other rows or their number: a pass over one row gives the same bits.
+// A row of y doesn't depend on the other rows or their number: a pass over one row gives the same bits. It may be compiled for
+// another number of rows, so every product that is added to is an explicit fma: the compiler has no choice.
 //
 // The kernel can include the steps that follow the product in a layer. GATED: the first half of W's rows are gates, and y has half
 // the columns, silu(gate) * other. A threadgroup then handles its gates and the matching rows in the second half of W. RESIDUAL: the
@@ -66,9 +67,10 @@ inline void add_and_store(
   for (uint own = 32 * simdgroup + lane; own < 8 * TILES * OWN; own += 32 * SPLIT) {
     const uint m = own / OWN, n = first + own % OWN, at = m * STRIDE + own % OWN;
     if (m >= rows || n >= outputs) continue;
+    const float added = RESIDUAL ? float(residual[size_t(m) * outputs + n]) : 0.0f;
     float result = total<SPLIT, SIZE>(sums, at);
-    if (GATED) result = result / (1.0f + metal::precise::exp(-result)) * total<SPLIT, SIZE>(sums, at + OWN);
-    if (RESIDUAL) result += float(residual[size_t(m) * outputs + n]);
+    if (GATED) result = metal::fma(result / (1.0f + metal::precise::exp(-result)), total<SPLIT, SIZE>(sums, at + OWN), added);
+    else if (RESIDUAL) result += added;
     y[size_t(m) * outputs + n] = T(result);
   }
 }
@@ -124,7 +126,8 @@ inline void verify_matmul_affine(
         UNROLL for (int tile = 0; tile < TILES; ++tile) multiply_add(product[tile], q, run[tile][s]);
       }
       UNROLL for (int tile = 0; tile < TILES; ++tile)
-        sum[tile][j] += scale * elements(product[tile]) + bias * elements(row_sums[tile]);
+        sum[tile][j] = metal::fma(
+            float2(scale), elements(product[tile]), metal::fma(float2(bias), elements(row_sums[tile]), sum[tile][j]));
     }
   }
   add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);

@@ -43,11 +43,12 @@ _REPORTED_COPY = {"g++": "__tsan_write_range", "clang++": "__tsan_memcpy"}
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler: its command, family (g++ or clang++), and version."""
+    """A C++ compiler: its command, family (g++ or clang++), version, and further options for kernels."""
 
     command: tuple[str, ...]
     family: str
     version: str
+    options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.family} ({self.version})"
@@ -133,7 +134,7 @@ def _machine(compiler: Compiler) -> tuple[str, list[str]]:
 
 
 def _kernel_flags(compiler: Compiler) -> list[str]:
-    return [*_KERNEL, *_ONLY[compiler.family], f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
+    return [*_KERNEL, *_ONLY[compiler.family], *compiler.options, f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
 
 
 def build(cpp: str, compiler: Compiler) -> Path:

@@ -38,6 +38,11 @@ inline float powr(float a, float b) { return ::powf(a, b); }
 inline float atan2(float a, float b) { return ::atan2f(a, b); }
 inline float fmod(float a, float b) { return ::fmodf(a, b); }
 inline float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
+template <typename T, int N>
+inline vec<T, N> fma(vec<T, N> a, vec<T, N> b, vec<T, N> c) {
+  for (int i = 0; i < N; i++) c[i] = fma(a[i], b[i], c[i]);
+  return c;
+}
 inline float fmax(float a, float b) { return ::fmaxf(a, b); }
 inline float fmin(float a, float b) { return ::fminf(a, b); }
 inline float copysign(float a, float b) { return ::copysignf(a, b); }
