@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.hub.repos import target_files
-from tests.hub.server import LocalHub
+from tests.hub.server import ServedHub
 
 CLIENT = """
 import json, resource, sys, threading, time
@@ -45,7 +45,7 @@ def curl(url: str, place: Path) -> tuple[float, float]:
     return time.perf_counter() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def download(hub: LocalHub, place: Path, connections: int) -> tuple[float, float]:
+def download(hub: ServedHub, place: Path, connections: int) -> tuple[float, float]:
     environment = {**os.environ, "HF_HUB_OFFLINE": "0"}
     words = [sys.executable, "-c", CLIENT, hub.url, str(place), str(connections)]
     done = subprocess.run(words, env=environment, check=True, capture_output=True, cwd=Path(__file__).parents[2])
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--connections", type=int, default=6)
     given = parser.parse_args()
-    with LocalHub(rate=given.rate * 1e6 or None, send_buffer=None) as hub, tempfile.TemporaryDirectory() as folder:
+    with ServedHub(rate=given.rate * 1e6 or None, send_buffer=None) as hub, tempfile.TemporaryDirectory() as folder:
         repo = hub.repo("owner/target", target_files(given.size * 1_000_000))
         weights = next(file for path, file in repo.commits[repo.branches["main"]].items() if path.startswith("model-"))
         times: dict[str, list[tuple[float, float]]] = {"curl": [], "download": []}

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import constants, set_client_factory
+from huggingface_hub.utils._http import default_client_factory
 
 from mlx_engine.models.files.hub_cache import HubCache
-from tests.hub.server import LocalHub
+from tests.hub.local_hub import LocalHub
+from tests.hub.server import ServedHub
 from tests.keychain import keychain
 
 
@@ -23,10 +25,10 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")  # programs that a test starts
-    close_session()
+    set_client_factory(default_client_factory)
     with keychain():
         yield
-    close_session()
+    set_client_factory(default_client_factory)
 
 
 @pytest.fixture
@@ -41,6 +43,19 @@ def ctrl_c() -> Iterator[None]:
 def local_hub() -> Iterator[LocalHub]:
     with LocalHub() as hub:
         yield hub
+
+
+@pytest.fixture
+def served_hub() -> Iterator[ServedHub]:
+    with ServedHub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def socket_hub(served_hub: ServedHub) -> ServedHub:
+    """For proxies, certificates, and how real connections end: this process uses sockets, too."""
+    set_client_factory(default_client_factory)
+    return served_hub
 
 
 @pytest.fixture

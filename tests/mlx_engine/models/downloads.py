@@ -1,31 +1,24 @@
-"""Downloads with short retries, and checks of their results."""
+"""Downloads that retry at once, and checks of their results."""
 
 import hashlib
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
-import pytest
-from huggingface_hub import get_session
-
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.models.downloads import transfer
 from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import UNWANTED
-from tests.hub.server import LocalHub
 
 PAIR = Pair("owner/target", "owner/drafter")
 NO_NETWORK = EngineText("no_network", "No network.")
 IN_HAND = 6 * 64 * 1024  # bytes that have come over up to six connections and are not written yet, at most
 SILENCE = 60.0  # seconds; no test waits for its end: on a slow machine an answer may be late
-IMPATIENT = RetryPolicy(first_wait=0.01, longest_wait=0.05, give_up=10 * SILENCE)
+IMPATIENT = RetryPolicy(first_wait=0.0, longest_wait=0.0, give_up=10 * SILENCE)
 
 
 def download(local: LocalHub, cache: HubCache, pair: Pair = PAIR, token: str | None = None, **options: Any) -> Download:
@@ -46,35 +39,6 @@ def run_until(local: LocalHub, made: Download, count: int) -> None:
     local.allow(count + IN_HAND)
     assert made.run(stop, lambda progress: progress.done >= count and stop.set()) is None
     local.allow(None)
-
-
-class Impatience:
-    """`with Impatience(local):` uses a short timeout as long as one of the hub's next answers will stall. Other answers have a long
-    timeout, since they may be late on a slow machine."""
-
-    def __init__(self, local: LocalHub) -> None:
-        self._local, self._patched = local, pytest.MonkeyPatch()
-        self.given_up = 0  # connections
-
-    def __enter__(self) -> "Impatience":
-        self._patched.setattr(transfer, "get_session", lambda: self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._patched.undo()
-
-    @contextmanager
-    def stream(self, *given: Any, timeout: httpx2.Timeout, **named: Any) -> Iterator[httpx2.Response]:
-        """Replace the client's own method."""
-        with self._local.lock:
-            stalls = any(fault and fault.kind == "stall" for fault in self._local.faults)
-        try:
-            with get_session().stream(*given, timeout=0.3 if stalls else timeout, **named) as answer:
-                yield answer
-        except httpx2.TimeoutException:
-            with self._local.lock:
-                self.given_up += 1
-            raise
 
 
 def expect_whole(local: LocalHub, cache: HubCache, pair: Pair = PAIR) -> None:

@@ -22,8 +22,8 @@ from mlx_engine.models.files.chat_template import _RENDERED_BY_MLX_LM, folder_te
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import TEMPLATE, config, target_files
-from tests.hub.server import LocalHub
 
 TARGET = HERE / "e2e_qwen3" / "target"
 named = st.dictionaries(st.sampled_from(["default", "tool_use"]), st.sampled_from([TEMPLATE, ""]), min_size=1)

@@ -14,8 +14,8 @@ from mlx_engine.models.files import hub_cache as in_cache
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.hub_cache import DeletedModels, HubCache
 from mlx_engine.models.library.library import local_models
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import PAIR, expect_whole, fetch
 
 

@@ -32,8 +32,9 @@ from mlx_engine.models.downloads.download_queue import (
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
+from tests.hub.server import ServedHub
 from tests.mlx_engine.models.downloads import IMPATIENT, NO_NETWORK, PAIR, SILENCE, expect_whole
 
 MB = 1_000_000
@@ -72,10 +73,14 @@ class Events:
 
 @pytest.fixture
 def hub(local_hub: LocalHub) -> LocalHub:
-    local_hub.repo("owner/target", target_files(MB))
-    local_hub.repo("owner/other", target_files(MB, seed=5))
-    local_hub.repo("owner/drafter", drafter_files(300_000))
-    return local_hub
+    return filled(local_hub)
+
+
+def filled(local: LocalHub) -> LocalHub:
+    local.repo("owner/target", target_files(MB))
+    local.repo("owner/other", target_files(MB, seed=5))
+    local.repo("owner/drafter", drafter_files(300_000))
+    return local
 
 
 @contextmanager
@@ -320,7 +325,8 @@ def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyP
     assert QueueFile().path.read_text() == before
 
 
-def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub: LocalHub, cache: HubCache) -> None:
+def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, served_hub: ServedHub, cache: HubCache) -> None:
+    hub = filled(served_hub)
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
 
     def start() -> subprocess.Popen[str]:

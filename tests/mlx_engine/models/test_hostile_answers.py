@@ -1,13 +1,11 @@
 """Answers of a hostile hub: endless, huge, compressed, redirected, or with waits that no client should keep."""
 
 import gzip
-import json
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import cache
-from typing import Any
 
 import httpx2
 import pytest
@@ -19,16 +17,16 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads import hub as hub_module
 from mlx_engine.models.downloads.hub import Hub, Unreachable, busy, retry_after
+from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import MOST_FILES, is_wanted
 from mlx_engine.models.library.pair import Pair
-from tests.hub import server
+from tests.hub.local_hub import LocalHub, answer
 from tests.hub.repos import target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import download, expect_whole, fetch
 
 TARGET = Pair("owner/target")
-Handler = Callable[[Any], None]
+Body = Callable[[httpx2.Request], httpx2.Response]
 
 
 @pytest.fixture
@@ -37,22 +35,8 @@ def hub(local_hub: LocalHub) -> LocalHub:
     return local_hub
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, path: str, answer: Handler, host: Any = server._Hub) -> None:
-    """Replace the answers to requests whose path contains `path`."""
-    usual = host.do_GET
-    monkeypatch.setattr(host, "do_GET", lambda self: answer(self) if path in self.path else usual(self))
-
-
-def endless(handler: Any) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Type", "application/json")
-    handler.end_headers()
-    handler.close_connection = True
-    try:
-        while True:
-            handler.wfile.write(b" " * 65536)
-    except OSError:
-        pass
+def endless(request: httpx2.Request, status: int = 200) -> httpx2.Response:
+    return answer(status, iter(lambda: b" " * 65536, b""), Content_Type="application/json")
 
 
 @cache
@@ -60,8 +44,8 @@ def bomb() -> bytes:
     return gzip.compress(b" " * 200_000_000, 1)
 
 
-def zipped(handler: Any) -> None:
-    handler.answer(200, bomb(), Content_Encoding="gzip", Content_Type="application/json")
+def zipped(request: httpx2.Request) -> httpx2.Response:
+    return answer(200, iter([bomb()]), Content_Encoding="gzip", Content_Type="application/json")
 
 
 class TestRetryAfter:
@@ -96,7 +80,7 @@ class TestRetryAfter:
                 return super().wait(timeout)
 
         hub.api_faults.extend([503] * 4)
-        assert download(hub, cache, TARGET).run(Waits()) is not None
+        assert download(hub, cache, TARGET, retry=RetryPolicy(first_wait=0.01)).run(Waits()) is not None
         assert len(waits) >= 4 and all(wait > 0 for wait in waits)
 
     def test_nan_is_not_passed_on(self) -> None:
@@ -106,8 +90,8 @@ class TestRetryAfter:
 
 class TestSize:
     @pytest.mark.parametrize("body", [endless, zipped], ids=["endless", "gzip bomb"])
-    def test_huge_listings_are_refused(self, body: Handler, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-        answers(monkeypatch, "/api/models", body)
+    def test_huge_listings_are_refused(self, body: Body, hub: LocalHub) -> None:
+        hub.instead["/api/models"] = body
         with pytest.raises(UserError, match="too large"):
             Hub(hub.url).listing("owner/target")
         with pytest.raises(UserError, match="too large"):
@@ -128,47 +112,39 @@ class TestSize:
         assert "owner/target lists 20,00" in capsys.readouterr().err
         assert len(hub.asked) == 1
 
-    def test_a_checksum_with_two_sizes_is_refused(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-        usual = server._Handler.tell
-
-        def tell(self: Any, value: Any) -> None:
+    def test_a_checksum_with_two_sizes_is_refused(self, hub: LocalHub) -> None:
+        def listing(request: httpx2.Request) -> httpx2.Response:
+            value = hub.usual(request).json()
             first, second = [one for one in value["siblings"] if is_wanted(one["rfilename"]) and "lfs" not in one][:2]
             second["blobId"] = first["blobId"]
-            usual(self, value)
+            return httpx2.Response(200, json=value)
 
-        monkeypatch.setattr(server._Handler, "tell", tell)
+        hub.instead["/api/models"] = listing
         with pytest.raises(UserError, match=r"response for owner/target is invalid .*two sizes"):
             Hub(hub.url).listing("owner/target")
 
     @pytest.mark.parametrize("body", [endless, zipped], ids=["endless", "gzip bomb"])
-    def test_huge_small_files_are_refused(self, body: Handler, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_huge_small_files_are_refused(self, body: Body, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = Hub(hub.url)
         listing = asked.listing("owner/target")
         url = f"{hub.url}/huge"
-        answers(monkeypatch, "/huge", body)
+        hub.instead["/huge"] = body
         monkeypatch.setattr(asked, "locate", lambda *_: (url, {}))
         with pytest.raises(UserError, match=r"config\.json in owner/target is too large"):
             asked.read_json(listing, "config.json")
 
-    def test_the_body_of_an_error_is_not_read(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-        def failing(handler: Any) -> None:
-            handler.send_response = lambda code: server._Hub.send_response(handler, 404)
-            endless(handler)
-
-        answers(monkeypatch, "/api/models", failing)
+    def test_the_body_of_an_error_is_not_read(self, hub: LocalHub) -> None:
+        hub.instead["/api/models"] = lambda request: endless(request, 404)
         with pytest.raises(UserError, match=r"response for owner/target is invalid|Can't find owner"):
             Hub(hub.url).listing("owner/target")
 
-    def test_a_compressed_listing_is_accepted(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-        usual = server._Handler.tell
-
-        def tell(self: Any, value: Any) -> None:
-            self.answer(200, gzip.compress(json.dumps(value).encode()), Content_Encoding="gzip")
+    def test_a_compressed_listing_is_accepted(self, hub: LocalHub) -> None:
+        def listing(request: httpx2.Request) -> httpx2.Response:
+            return answer(200, iter([gzip.compress(hub.usual(request).content)]), Content_Encoding="gzip")
 
         expected = Hub(hub.url).listing("owner/target")
-        monkeypatch.setattr(server._Handler, "tell", tell)
+        hub.instead["/api/models"] = listing
         assert Hub(hub.url).listing("owner/target") == expected
-        monkeypatch.setattr(server._Handler, "tell", usual)
 
     def test_an_answer_that_trickles_in_is_given_up(self, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(hub_module, "_LONGEST_ANSWER", -1.0)
@@ -179,41 +155,27 @@ class TestSize:
 class TestRedirects:
     @pytest.mark.parametrize("path", ["/api/models", "/resolve/"])
     @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://example.com/x"])
-    def test_a_redirect_to_another_protocol_is_named(
-        self, path: str, location: str, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        answers(monkeypatch, path, lambda handler: handler.answer(302, Location=location))
+    def test_a_redirect_to_another_protocol_is_named(self, path: str, location: str, hub: LocalHub, cache: HubCache) -> None:
+        hub.instead[path] = lambda _: answer(302, Location=location)
         with pytest.raises(UserError, match="redirected a request to an unsafe address") as refused:
             fetch(hub, cache, TARGET)
         assert "HF_ENDPOINT" not in str(refused.value)
 
     @pytest.mark.parametrize("location", ["http://xn--\u00e9.x/", "http://a/\x01", "http://a:99999999/", "http://[::1"])
-    def test_an_address_that_is_no_address_is_refused(
-        self, location: str, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(server._Hub, "do_HEAD", lambda self: self.answer(302, Location=location))
+    def test_an_address_that_is_no_address_is_refused(self, location: str, hub: LocalHub, cache: HubCache) -> None:
+        hub.instead["/resolve/"] = lambda _: answer(302, Location=location)
         with pytest.raises(UserError, match=r"redirected a request|response for owner/target is invalid"):
             fetch(hub, cache, TARGET)
         with pytest.raises(UserError, match="isn't a web address"):
             hub_module.save_mirror(location)
 
-    def test_a_redirect_of_the_content_host_is_named(self, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
-        handle = server._Content.do_GET
-
-        def redirect(self: Any) -> None:
-            self.answer(302, Location="file:///etc/passwd") if self.headers.get("Range") else handle(self)
-
-        monkeypatch.setattr(server._Content, "do_GET", redirect)
+    def test_a_redirect_of_the_content_host_is_named(self, hub: LocalHub, cache: HubCache) -> None:
+        hub.instead[hub.content_url] = lambda _: answer(302, Location="file:///etc/passwd")
         with pytest.raises(UserError, match="redirected a request"):
             fetch(hub, cache, TARGET)
 
-    def test_redirects_in_a_circle_are_named(self, hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
-        handle = server._Content.do_GET
-
-        def redirect(self: Any) -> None:
-            self.answer(302, Location=self.path) if self.headers.get("Range") else handle(self)
-
-        monkeypatch.setattr(server._Content, "do_GET", redirect)
+    def test_redirects_in_a_circle_are_named(self, hub: LocalHub, cache: HubCache) -> None:
+        hub.instead[hub.content_url] = lambda request: answer(302, Location=request.url.raw_path.decode())
         with pytest.raises(UserError, match=r"response for owner/target is invalid \(Exceeded maximum allowed redirects"):
             fetch(hub, cache, TARGET)
 

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +17,8 @@ from mlx_engine.models.files.checkpoint import check_safetensors, read_config, w
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.repo import check_file, check_repo, is_wanted
 from mlx_engine.models.library.pair import Pair
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import PAIR, download, expect_whole, fetch
 
 NAMES = [
@@ -263,9 +264,7 @@ class TestInvalidFiles:
             fetch(local_hub, cache, Pair("owner/target"))
         assert not list((cache.folder("owner/target") / "snapshots").iterdir())
 
-    def test_invalid_listings_are_refused(self, local_hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tests.hub import server
-
+    def test_invalid_listings_are_refused(self, local_hub: LocalHub, cache: HubCache) -> None:
         for answer in (
             [],
             "x",
@@ -273,7 +272,7 @@ class TestInvalidFiles:
             {"id": "owner/target", "sha": "../" + "0" * 37, "siblings": []},
             {"siblings": [{"a": 1}]},
         ):
-            monkeypatch.setattr(server._Hub, "listing", lambda self, *_, answer=answer: self.tell(answer))
+            local_hub.instead["/api/models"] = lambda _, answer=answer: httpx2.Response(200, json=answer)
             local_hub.repo("owner/target", target_files(1000))
             with pytest.raises(UserError):
                 fetch(local_hub, cache, Pair("owner/target"))

@@ -18,8 +18,8 @@ from mlx_engine.models.files.hub_cache import HubCache, move_lock
 from mlx_engine.models.files.locks import acquire
 from mlx_engine.models.files.repo import RemoteFile, RepoListing
 from mlx_engine.models.library.pair import Pair
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import download, expect_whole, sent, size
 
 MB = 1_000_000

@@ -13,7 +13,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
-from tests.hub.server import LocalHub
+from tests.hub.local_hub import LocalHub
 from tests.mlx_engine.models.downloads import fetch
 
 

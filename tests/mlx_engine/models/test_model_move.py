@@ -29,8 +29,8 @@ from mlx_engine.models.files.hub_cache import HubCache, chosen_folder, model_fol
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
 from tests.examples import sampled
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import PAIR, download, expect_whole, fetch, run_until
 
 MB = 1_000_000

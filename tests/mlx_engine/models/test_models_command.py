@@ -28,8 +28,9 @@ from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.library import base_name, local_models, repo_of
 from mlx_engine.models.library.pair import Pair, demo_pair
 from tests.golden.__main__ import HERE
+from tests.hub.local_hub import Fault, LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
-from tests.hub.server import Fault, LocalHub
+from tests.hub.server import ServedHub
 from tests.mlx_engine.models.downloads import NO_NETWORK, PAIR, expect_whole
 
 ROOT = Path(__file__).parents[3]
@@ -72,16 +73,16 @@ class TestPull:
         assert models(capsys, "pull", *BOTH)[0] == 0
         expect_whole(pair, cache)
 
-    def test_the_program_respects_HF_ENDPOINT_and_HF_HOME_and_needs_no_mlx(self, tmp_path: Path, local_hub: LocalHub) -> None:
-        local_hub.repo("owner/target", target_files(100_000))
-        local_hub.repo("owner/drafter", drafter_files(100_000))
-        environment = {**os.environ, "HF_ENDPOINT": local_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
+    def test_the_program_respects_HF_ENDPOINT_and_HF_HOME_and_needs_no_mlx(self, tmp_path: Path, served_hub: ServedHub) -> None:
+        served_hub.repo("owner/target", target_files(100_000))
+        served_hub.repo("owner/drafter", drafter_files(100_000))
+        environment = {**os.environ, "HF_ENDPOINT": served_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
         environment.pop("HF_HUB_CACHE", None)
         code = "import sys; sys.modules['mlx'] = None; from mlx_engine.cli.main import main; "
         code += f"sys.exit(main({['models', 'pull', *BOTH]!r}))"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
         assert done.returncode == 0, done.stderr
-        expect_whole(local_hub, HubCache(tmp_path / "home/hub"))
+        expect_whole(served_hub, HubCache(tmp_path / "home/hub"))
 
     def test_an_unreachable_hub_is_reported_with_progress(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -24,10 +24,11 @@ from mlx_engine.models.library.catalog import Catalog, load_catalog
 from mlx_engine.models.library.installed import InstalledPair, installed_pairs
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
+from tests.hub.local_hub import Fault, LocalHub
 from tests.hub.repos import TARGET, WHOLE, config, target_files, tensors, whole_files
-from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.models.downloads import Impatience, download, fetch, leftovers, run_until
-from tests.mlx_engine.models.test_download_faults import FAULT, IN_FLIGHT, MB, PAUSES, hub, run_with_kills
+from tests.hub.server import ServedHub
+from tests.mlx_engine.models.downloads import download, fetch, leftovers, run_until
+from tests.mlx_engine.models.test_download_faults import FAULT, IN_FLIGHT, MB, PAUSES, run_with_kills
 from tests.mlx_engine.models.test_installed import in_cache
 from tests.mlx_engine.models.test_models_command import models
 
@@ -134,17 +135,16 @@ def test_an_interrupted_download_continues(local_hub: LocalHub, cache: HubCache)
 @settings(max_examples=min(settings().max_examples, 6))
 @given(faults=st.lists(FAULT, max_size=12), pauses=PAUSES)
 def test_faults_in_any_order(tmp_path_factory: pytest.TempPathFactory, faults: list, pauses: list[float]) -> None:
-    with hub(30 * MB) as local:
+    with LocalHub() as local:
         offer(local, 1500)
         local.faults.extend(faults)
         cache = HubCache(tmp_path_factory.mktemp("cache"))
-        with Impatience(local):
-            for part in (*pauses, None):
-                local.faults.extendleft([None, None])  # for the header and its length
-                stop, made = threading.Event(), download(local, cache, PAIR)
-                folders = made.run(
-                    stop, lambda now, stop=stop, part=part: part is not None and now.done > part * now.total and stop.set()
-                )
+        for part in (*pauses, None):
+            local.faults.extendleft([None, None])  # for the header and its length
+            stop, made = threading.Event(), download(local, cache, PAIR)
+            folders = made.run(
+                stop, lambda now, stop=stop, part=part: part is not None and now.done > part * now.total and stop.set()
+            )
         assert folders
         expect_head(local, cache, 1500)
 
@@ -157,7 +157,7 @@ def test_a_header_is_requested_again(kind: str, local_hub: LocalHub, cache: HubC
 
 
 def test_killed_at_two_moments(tmp_path: Path) -> None:
-    with hub(10 * MB) as local:
+    with ServedHub(10 * MB) as local:
         offer(local, 2000)
         cache = HubCache(tmp_path / "cache")
         total = 4000 * ROW + 200_000

@@ -7,14 +7,15 @@ import socket
 import threading
 from typing import Any
 
+import httpx2
 import pytest
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.partial import PartialFile
+from tests.hub.local_hub import Fault, LocalHub
 from tests.hub.repos import Repo, StoredFile, drafter_files, target_files
-from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.models.downloads import download, expect_whole, fetch, leftovers
 
 INVALID = "Invalid credentials in Authorization header"
@@ -131,18 +132,14 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
     ],
     ids=["commit", "size", "impossible size", "checksum", "twice"],
 )
-def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.hub import server
+def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub) -> None:
+    def changed(request: httpx2.Request) -> httpx2.Response:
+        value = hub.usual(request).json()
+        value["siblings"] = [one for one in value["siblings"] if one["rfilename"] == "config.json"]
+        change(value)
+        return httpx2.Response(200, json=value)
 
-    listing_json = server._Handler.tell
-
-    def changed(self: Any, value: Any) -> None:
-        if isinstance(value, dict) and "siblings" in value:
-            value["siblings"] = [one for one in value["siblings"] if one["rfilename"] == "config.json"]
-            change(value)
-        listing_json(self, value)
-
-    monkeypatch.setattr(server._Handler, "tell", changed)
+    hub.instead["/api/models"] = changed
     with pytest.raises(UserError, match=re.escape(words)):
         Hub(hub.url).listing("owner/target")
 

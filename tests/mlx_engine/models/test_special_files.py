@@ -23,8 +23,8 @@ from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
 from tests.golden.__main__ import HERE
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import fetch
 
 

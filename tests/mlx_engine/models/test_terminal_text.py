@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from huggingface_hub import constants
 
@@ -17,8 +18,7 @@ from mlx_engine.contract.visible import visible
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.hub_cache import HubCache
 from tests.golden.__main__ import HERE
-from tests.hub import server
-from tests.hub.server import LocalHub
+from tests.hub.local_hub import LocalHub
 
 HOSTILE = "\033]0;x\007\x1b[2J\x9b31m\x7f\u202egpj.exe\u2066"
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -57,7 +57,7 @@ def test_search_results_without_a_valid_name_are_left_out(
     local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer: list[Any] = [{"id": "owner/good"}, {"id": f"owner/{HOSTILE}"}, {"id": "owner/x\n  demo  verified"}, {"id": 3}]
-    monkeypatch.setattr(server._Hub, "do_GET", lambda self: self.tell(answer))
+    local_hub.instead["/api/models"] = lambda _: httpx2.Response(200, json=answer)
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
     assert Hub(local_hub.url).search("x") == ["owner/good"]
     assert main(["models", "search", "zzz", "--hub"]) == 0

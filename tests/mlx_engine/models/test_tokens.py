@@ -15,8 +15,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from mlx_engine.models.files.hub_cache import HubCache
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import expect_whole, fetch
 
 

@@ -29,7 +29,7 @@ from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, choose_fo
 from mlx_engine.models.files.partial import received_so_far
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
+from tests.hub.server import ServedHub
 from tests.mlx_engine.models.downloads import (
     IMPATIENT,
     IN_HAND,
@@ -56,12 +56,12 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def hub(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
-    local_hub.repo("owner/target", target_files(3 * MB, MB))
-    local_hub.repo("owner/drafter", drafter_files(MB))
-    monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
-    return local_hub
+def hub(served_hub: ServedHub, monkeypatch: pytest.MonkeyPatch) -> ServedHub:
+    served_hub.repo("owner/target", target_files(3 * MB, MB))
+    served_hub.repo("owner/drafter", drafter_files(MB))
+    monkeypatch.setattr(constants, "ENDPOINT", served_hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", served_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    return served_hub
 
 
 class Another:
@@ -70,7 +70,7 @@ class Another:
     It waits for a new mark, so no other download may start in between.
     """
 
-    def __init__(self, hub: LocalHub, cache: HubCache) -> None:
+    def __init__(self, hub: ServedHub, cache: HubCache) -> None:
         environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
         words = [sys.executable, "-c", PULL, "models", "pull", *BOTH, "--json"]
         pipe, before = subprocess.PIPE, len(marks(cache))
@@ -89,7 +89,7 @@ class Another:
 
 
 @contextmanager
-def another(hub: LocalHub, cache: HubCache) -> Iterator[Another]:
+def another(hub: ServedHub, cache: HubCache) -> Iterator[Another]:
     made = Another(hub, cache)
     try:
         yield made
@@ -110,7 +110,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     raise AssertionError("it did not happen")
 
 
-def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: HubCache) -> None:
+def test_a_second_program_shows_the_progress_of_the_first(hub: ServedHub, cache: HubCache) -> None:
     hub.repo("owner/target", target_files(5 * MB, MB))
     first = download(hub, cache)
     listing = first.hub.listing("owner/target")
@@ -141,7 +141,7 @@ def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: 
     assert not list(cache.root.rglob("*.fetching.lock*"))
 
 
-def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: HubCache) -> None:
+def test_a_waiting_program_takes_over_from_a_killed_one(hub: ServedHub, cache: HubCache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         waits = threading.Event()
@@ -164,7 +164,7 @@ def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: Hu
     assert sent(hub) <= 1.1 * size(hub) + in_flight
 
 
-def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: HubCache) -> None:
+def test_terminal_and_window_download_the_same_pair(hub: ServedHub, cache: HubCache) -> None:
     events: list[QueueEvent] = []
     hub.allow(MB)
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
@@ -184,7 +184,7 @@ def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: HubCac
     assert QueueFile().read() == ()
 
 
-def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: HubCache) -> None:
+def test_the_queue_reports_changes_made_in_a_terminal(hub: ServedHub, cache: HubCache) -> None:
     QueueFile().put(PAIR, state="paused")
     events: list[QueueEvent] = []
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
@@ -200,7 +200,7 @@ def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: HubC
     assert shown == [[("paused", "")], [("failed", "No network.")], []]
 
 
-def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pair_cannot_be_removed_during_its_download(hub: ServedHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert main(["models", "rm", *BOTH]) == 1
@@ -217,7 +217,7 @@ def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: HubC
 
 @pytest.mark.parametrize("removed", ["remove", "discard", "take"])
 def test_a_download_waits_for_the_end_of_a_removal(
-    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, removed: str
+    hub: ServedHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, removed: str
 ) -> None:
     hub.allow(MB)
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", SILENCE)
@@ -262,7 +262,7 @@ def test_a_download_waits_for_the_end_of_a_removal(
     expect_whole(hub, cache)
 
 
-def test_a_long_removal_is_reported(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_removal_is_reported(hub: ServedHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
     cache.root.mkdir()
     with cache.removing(["owner/drafter"]):
@@ -276,7 +276,7 @@ def test_a_long_removal_is_reported(hub: LocalHub, cache: HubCache, monkeypatch:
     assert not list((cache.root / ".locks").glob(".slipstream*"))
 
 
-def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: HubCache) -> None:
+def test_the_mark_of_a_dead_program_is_ignored(hub: ServedHub, cache: HubCache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert cache.is_downloading("owner/target")
@@ -289,7 +289,7 @@ def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: HubCache) -
     assert cache.remove("owner/target") > 0
 
 
-def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: HubCache) -> None:
+def test_downloads_of_the_hubs_client_are_respected(hub: ServedHub, cache: HubCache) -> None:
     fetch(hub, cache)
     held = locks.acquire(cache.lock_folder("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
     assert held is not None
@@ -300,7 +300,7 @@ def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: HubCac
     assert DeletedModels(cache).delete(PAIR.repos) > 0
 
 
-def test_moves_and_downloads_exclude_each_other(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moves_and_downloads_exclude_each_other(hub: ServedHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = HubCache()
     sentence = r"^owner/drafter is being downloaded"
     with cache.downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
@@ -318,7 +318,7 @@ def test_moves_and_downloads_exclude_each_other(hub: LocalHub, tmp_path: Path, m
 
 
 def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
-    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: ServedHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A download that read the model folder before a move and starts during its clean-up, or after it."""
     fetch(hub, HubCache(), Pair("owner/target"))
@@ -344,7 +344,7 @@ def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
     expect_whole(hub, HubCache(tmp_path / "new"))
 
 
-def test_a_continued_move_checks_for_downloads_too(hub: LocalHub, tmp_path: Path) -> None:
+def test_a_continued_move_checks_for_downloads_too(hub: ServedHub, tmp_path: Path) -> None:
     left = HubCache()
     choose_folder(tmp_path / "new", uncleared=left.root)  # and then it was killed
     sentence = r"^owner/drafter is being downloaded"
@@ -355,7 +355,7 @@ def test_a_continued_move_checks_for_downloads_too(hub: LocalHub, tmp_path: Path
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: HubCache) -> None:
+def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: ServedHub, cache: HubCache) -> None:
     for concurrent, state, words in (
         (True, "waiting", "Another program is still downloading this pair"),
         (False, "paused", "Run the command again"),
@@ -383,7 +383,7 @@ def test_a_late_update_does_not_restore_a_cancelled_pair() -> None:
     assert QueueFile().read() == ()
 
 
-def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_report_is_the_latest_queue(hub: ServedHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first reader may be slow to report."""
     events: list[QueueEvent] = []
     done = threading.Event()
@@ -412,7 +412,7 @@ def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: HubCache, mon
     assert last.queue == ()
 
 
-def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_and_cancel_work_on_a_full_disk(hub: ServedHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk is when users pause or cancel."""
     other = Pair("owner/target")
     events: list[QueueEvent] = []
@@ -442,7 +442,7 @@ def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: HubCache, mo
 
 
 def test_waiting_for_several_files_is_reported_once(
-    hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    hub: ServedHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hub.repo("owner/target", target_files(*[MB] * 4))
     listing = Hub(hub.url).listing("owner/target")

@@ -5,18 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import constants, set_client_factory
+from huggingface_hub.utils._http import default_client_factory
 
 from mlx_engine.models.library.catalog import custom_catalog_file
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
-from tests.hub.server import LocalHub
+from tests.hub.server import ServedHub
 
 MB = 1_000_000
 
 
 @pytest.fixture(autouse=True)
 def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
-    with LocalHub() as hub:
+    with ServedHub() as hub:
         hub.repo("owner/target", target_files(MB, 400_000), tags=("license:apache-2.0",))
         hub.repo("owner/drafter", drafter_files(300_000))
         for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
@@ -36,9 +38,8 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loca
         custom_catalog_file().parent.mkdir(parents=True)
         entry = {"id": "zebra-1b", "name": "Zebra 1B", "targets": [{"repo": "owner/target", "bits": 8}]}
         custom_catalog_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter"}, "tags": ["coding"]}]))
-        close_session()
         yield hub
-        close_session()
+        set_client_factory(default_client_factory)
 
 
 @pytest.fixture

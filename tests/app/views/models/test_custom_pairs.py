@@ -12,8 +12,8 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import Running
 from tests.app.views.models.picker_page import Start, card, opened
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import target_files
-from tests.hub.server import LocalHub
 
 
 def custom_pair(app: Running) -> CustomPairDialog:

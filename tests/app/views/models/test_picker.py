@@ -30,8 +30,8 @@ from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.app.views.models.picker_page import PAIR, Start, card, look_at, opened, state
+from tests.hub.local_hub import LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
-from tests.hub.server import LocalHub
 from tests.mlx_engine.models.downloads import expect_whole, fetch
 
 
