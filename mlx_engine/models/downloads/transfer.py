@@ -417,7 +417,7 @@ class FileTransfer:
 
     def _failed(self, file: _FileDownload, after: float | None) -> None:
         with self._changed:
-            wait = min(self._retry.longest_wait, self._retry.first_wait * 2**file.failures) * random.uniform(0.75, 1.0)
+            wait = min(self._retry.longest_wait, self._retry.first_wait * 2 ** min(file.failures, 99)) * random.uniform(0.75, 1.0)
             if after is not None:
                 wait = min(max(after, wait if file.failures > 2 else 0.0), self._retry.give_up)
             file.failures += 1

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import threading
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from mlx_engine.models.downloads import download as downloading
 from mlx_engine.models.downloads import transfer
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.download import DownloadProgress
+from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
@@ -231,6 +233,15 @@ class TestMisbehaviour:
         fetch(pair, cache)
         expect_whole(pair, cache)
         assert sent(pair) <= 1.1 * size(pair)
+
+    def test_a_file_that_failed_thousands_of_times_is_tried_again(self, pair: LocalHub, cache: HubCache) -> None:
+        """Over hours, while other files arrive."""
+        hub = Hub(pair.url)
+        running = transfer.FileTransfer(hub, cache, [hub.listing("owner/drafter")], retry=RetryPolicy(longest_wait=30.0))
+        (file, *_), now = running._files, time.monotonic()
+        file.failures = 5000
+        running._failed(file, None)
+        assert now < file.not_before <= time.monotonic() + 30.0
 
     def test_an_unreachable_hub_is_reported(self, socket_hub: ServedHub, cache: HubCache) -> None:
         socket_hub.url = "http://127.0.0.1:1"  # where nobody listens
