@@ -15,6 +15,7 @@ from app.storage.chat_tree import Chat, Turn
 from app.storage.reply import Ending, Reply
 from app.text.language import tr, translated
 from mlx_engine.contract.events import Event, Failed, Finished
+from mlx_engine.contract.machine_events import KernelsSelected
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.mcp.approvals import Decision
 from mlx_engine.mcp.tool import Tool, ToolResult
@@ -35,6 +36,7 @@ class ReplyRunner(QObject):
     asked = Signal(object)  # Turn with calls that wait for the user
     waiting_changed = Signal()
     finished = Signal(object)  # Stats of the last step
+    kernels_selected = Signal(object)  # KernelsSelected, if kernels failed
     ended = Signal()
     notified = Signal(object)  # Notice
 
@@ -147,6 +149,8 @@ class ReplyRunner(QObject):
         match event:
             case ToolCall() as call:
                 state.called(call)
+            case KernelsSelected() as kernels:
+                self.kernels_selected.emit(kernels)
             case Finished(reason, stats):
                 state.replied(reason, reply.answer, reply.thinking)
                 reply.calls = state.calls

@@ -75,7 +75,8 @@ class Services(QObject):
         self.compare_runner.recorded.connect(self.comparisons.add)
         self.compare_runner.drafter_changed.connect(lambda: loader.load(loader.here))  # Auto may choose another one
         activity.changed.connect(roofline_runner.stop)
-        roofline_runner.kernels_selected.connect(loader.calibration.use)
+        for source in (roofline_runner, reply_runner):
+            source.kernels_selected.connect(loader.calibration.use)
         for slot in (roofline_runner.forget, self.attachments.count_all):
             loader.loaded.connect(slot)
         library.removed.connect(self.saved_prompts.forget)

@@ -345,6 +345,7 @@ def joined(first: Stats, second: Stats) -> Stats:
         measured_by=measured_by,
         plain_because=tuple(because.most_common()),
         few_accepted=second.few_accepted or first.few_accepted,
+        gpu_error=second.gpu_error or first.gpu_error,
         drafter=second.drafter or first.drafter,
         drafter_kind=second.drafter_kind or first.drafter_kind,
         tuned=second.tuned or first.tuned,

@@ -227,6 +227,8 @@ def details(stats: Stats) -> str:
         lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts))
     if stats.few_accepted:
         lines.append(tr("Almost no drafts were accepted, probably because {cause}", cause=translated(stats.few_accepted)))
+    if stats.gpu_error:
+        lines.append(translated(stats.gpu_error))
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))

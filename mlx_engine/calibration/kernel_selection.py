@@ -3,7 +3,7 @@
 import hashlib
 import platform
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from mlx_engine.contract.requests import Compare, GenerationRequest, Message
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
-from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.loading.loaded_pair import LoadedPair, exact_operations
 from mlx_engine.loading.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
@@ -82,8 +82,9 @@ def select(
                     continue
                 _use(pair, event)
                 chosen = pair.ranges
-                if not all(_texts_agree(pair, operations, compare, cancel) for _, operations in chosen):
-                    event, chosen = _without(event, _NOT_EXACT), ((0, PLAIN),)
+                problems = (_problem(pair, operations, compare, cancel) for _, operations in chosen)
+                if why := next(filter(None, problems), None):
+                    event, chosen = _without(event, why), ((0, PLAIN),)
                 if cancel.is_set():
                     return
                 ranges, pair.kernel_turns = chosen, {}
@@ -93,16 +94,22 @@ def select(
         pair.use(operations, *longer)
 
 
-def _texts_agree(pair: LoadedPair, operations: Operations, compare: Runner, cancel: threading.Event) -> bool:
-    """Return whether DFlash and plain decoding give the same reply, within rounding."""
+def _problem(pair: LoadedPair, operations: Operations, compare: Runner, cancel: threading.Event) -> EngineText | None:
+    """Return why replies can't use these operations, or None if they can.
+
+    DFlash and plain decoding must give the same reply, within rounding.
+    """
     if operations == PLAIN:
-        return True
+        return None
     pair.use(operations)
     question = (Message("user", _QUESTION),)
     request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size)
     *_, end = compare(Compare((request,)), cancel)
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
-    return not isinstance(end, CompareResult) or end.results[1].verdict in allowed
+    if not isinstance(end, CompareResult):
+        return None
+    failed = [run.gpu_error for result in end.results for run in result.runs if run.gpu_error is not None]
+    return failed[0] if failed else None if end.results[1].verdict in allowed else _NOT_EXACT
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
@@ -116,6 +123,30 @@ def _use(pair: LoadedPair, found: KernelsSelected) -> None:
     sets = [tuple(trial.kernel for trial in found.trials if depth in trial.used_at) for depth in found.depths] or [()]
     first, *_, last = [with_kernels(names, fewest_rows=fewest_rows(pair)) for names in (sets[0], sets[-1])]
     pair.use(first, *([(found.switch, last)] if found.switch else []))
+    broken = [trial.kernel for trial in found.trials if trial.why.code in ("kernel_fails", "kernel_wrong")]
+    if (exact := exact_operations(broken)).kernels != pair.exact_operations.kernels:
+        pair.exact_operations, pair.exact_history = exact, None
+
+
+def turn_off(pair: LoadedPair, names: Collection[str], message: str) -> KernelsSelected:
+    """Turn off kernels that failed in a reply, here and for later starts.
+
+    Args:
+        pair: the pair, which then runs the other kernels.
+        names: the kernels.
+        message: MLX's error.
+
+    Returns:
+        The evidence, which is saved.
+    """
+    found = known(pair) or KernelsSelected(())
+    why = EngineText.of("kernel_fails", "failed during generation: {reason}", reason=message)
+    others = {trial.kernel: trial for trial in found.trials}
+    failed = {name: replace(others.get(name, KernelTrial(name, why)), used_at=(), why=why) for name in names}
+    found = replace(found, trials=tuple((others | failed).values()))
+    found = replace(found, saved=save(pair, found))
+    _use(pair, found)
+    return found
 
 
 def restore(pair: LoadedPair) -> None:
@@ -133,6 +164,7 @@ def restore(pair: LoadedPair) -> None:
             raise
         why = failure(error)
     if found is not None and why is not None:  # outside the handler, whose traceback holds arrays
+        memory.settle()
         pair.use(PLAIN)
         _warm(pair)
         save(pair, _without(found, why))

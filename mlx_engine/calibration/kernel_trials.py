@@ -76,6 +76,7 @@ class PairTrials:
                 if memory.exhausted(error):
                     raise
                 self._timers = {}  # the lazy arrays in its caches would fail again
+                memory.settle()
                 yield KernelTrial(name, failure(error))
                 continue
             found, why = checked.agreement, _OFF_IN_FLOAT32.get(name, _RIGHT) if self._exact else _RIGHT
@@ -158,6 +159,7 @@ def try_kernels(
     except Exception as error:  # from a set of kernels that are correct one by one
         if memory.exhausted(error):
             raise
+        memory.settle()
         by_kernel |= {name: replace(by_kernel[name], why=failure(error)) for name in right}
         kept = {}
     for name in right if kept else ():

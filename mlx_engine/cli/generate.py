@@ -92,6 +92,8 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
         parts.append(f"mostly plain: {stats.mostly_plain}")
     if stats.few_accepted:
         parts.append(f"almost no drafts accepted, probably because {stats.few_accepted}")
+    if stats.gpu_error:
+        parts.append(str(stats.gpu_error)[:1].lower() + str(stats.gpu_error)[1:])
     if stats.ttft_s is not None:
         parts.append(f"first token after {stats.ttft_s:.2f} s")
     parts.append(f"{stats.tokens} token{'' if stats.tokens == 1 else 's'}")

@@ -250,6 +250,7 @@ class Stats:
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
         measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.
         few_accepted: why almost no drafts were accepted, or None if more were.
+        gpu_error: the GPU error after which the reply continued, or None.
         drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
         drafter_kind: such as “DFlash 2” or “MTP”.
         tuned: whether the drafter ran with LoRA weights for the target.
@@ -283,6 +284,7 @@ class Stats:
     snapshot_bytes: int = 0
     measured_by: MeasuredBy = "engine"
     few_accepted: EngineText | None = None
+    gpu_error: EngineText | None = None
     drafter: str = ""
     drafter_kind: str = ""
     tuned: bool = False

@@ -398,5 +398,7 @@ def decode(stream: Stream, target: Target, alone: Callable[[], bool] = lambda: T
                 fresh = 0
             yield step
             stream.joined = stream.has_begun and not alone()
-    finally:
+    except GeneratorExit:
         stream.close()
+        raise
+    stream.close()  # not after an error, which leaves nothing to continue

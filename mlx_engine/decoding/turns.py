@@ -10,11 +10,13 @@ class ReplyTurns:
     Attributes:
         replies: the generators of these replies.
         count: number of turns that have ended.
+        faults: number of device errors. Each makes the unread passes of all replies worthless.
     """
 
     def __init__(self) -> None:
         self.replies: list[Any] = []
         self.count = 0
+        self.faults = 0
 
 
 class ReplyClock:
@@ -25,11 +27,12 @@ class ReplyClock:
         submitted: time of the request on `time.perf_counter`; None for now.
 
     Attributes:
+        turns: as given.
         waited: seconds spent in the queue or during the turns of other replies.
     """
 
     def __init__(self, turns: ReplyTurns, submitted: float | None = None) -> None:
-        self._turns = turns
+        self.turns = turns
         self._paused = time.perf_counter()
         self._count = turns.count
         self._submitted = self._paused if submitted is None else submitted
@@ -43,14 +46,14 @@ class ReplyClock:
 
         Passes whose time is measured may then be queued beyond the end of a turn.
         """
-        return len(self._turns.replies) < 2
+        return len(self.turns.replies) < 2
 
     def pause(self) -> None:
         """End a turn."""
-        self._turns.count += 1
-        self._count, self._paused = self._turns.count, time.perf_counter()
+        self.turns.count += 1
+        self._count, self._paused = self.turns.count, time.perf_counter()
 
     def resume(self) -> None:
         """Begin the next turn."""
-        if self._turns.count != self._count:
+        if self.turns.count != self._count:
             self.waited += time.perf_counter() - self._paused

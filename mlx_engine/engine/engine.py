@@ -362,6 +362,7 @@ class Engine:
                 if room is not None:
                     room.release(clock)
             if failure is NO_MEMORY:
+                self._turns.faults += 1
                 self.free_memory()  # outside the handler, because its traceback holds the failed pass's arrays
             if began or not retry:
                 yield [Failed.because(UserError.of(failure))]

@@ -1,14 +1,16 @@
 """Generation of a reply: prefill, decoding, events, and statistics."""
 
+import logging
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 
 import mlx.core as mx
 
+from mlx_engine.calibration import kernel_selection
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode
@@ -22,11 +24,16 @@ from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.template_sandbox import RenderingCancelled
-from mlx_engine.hardware import device
+from mlx_engine.hardware import device, gpu_faults, memory
+from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.hardware.memory import ReplyMemory
+from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.snapshots import Snapshots
+
+log = logging.getLogger(__name__)
 
 NO_MEMORY = EngineText.of(
     "reply_memory", "There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model."
@@ -46,7 +53,7 @@ def generate_reply(
     """Yield the events of each step of a reply, `Finished` last.
 
     Closing the generator ends the reply. A step is a chunk of the prompt or a pass of decoding. Other replies may have steps
-    in between.
+    in between. After an error of the GPU, the reply continues with MLX's own operations; see `_Reply.run`.
 
     Args:
         pair: the pair that runs the reply.
@@ -57,7 +64,7 @@ def generate_reply(
         room: memory reserved for all replies. Steps are empty while the reply waits for memory.
 
     Raises:
-        UserError: the request can't be run.
+        UserError: the request can't be run, or the GPU failed again.
     """
     if request.exact:  # without snapshots, so that a prompt is always computed in the same chunks
         request = replace(request, reuse=False)
@@ -83,79 +90,136 @@ def generate_reply(
             yield []
         if not request.exact:
             pair.run_at(length)
-        prompt, chat = prepared.prompt.tokens, None if request.private else request.chat
-        branch = snapshots.take(prompt, chat) if request.reuse else snapshots.new_branch(prompt)
-        reply = _Reply(pair, snapshots, prepared, branch, tally, cancel)
+        reply = _Reply(pair, snapshots, prepared, history, tally, cancel)
         try:
-            yield from reply.run(_stream(pair, history, prepared, branch, tally))
+            yield from reply.run()
         except GeneratorExit:
             reply.keep()
             raise
+        finally:
+            pair.run_at(length)  # an error of the GPU may have changed the operations
         reply.keep()
         yield reply.finish()
 
 
-def _stream(pair: LoadedPair, history: PairHistory, prepared: Prepared, branch: Branch, tally: "Tally") -> Stream:
-    """Return the stream of a reply to a branch's tokens."""
+def _stream(
+    pair: LoadedPair, history: PairHistory, prepared: Prepared, branch: Branch, tally: "Tally", operations: Operations
+) -> Stream:
+    """Return the stream that continues a branch's tokens.
+
+    They are the prompt, and what a reply had written before an error of the GPU.
+    """
     request, prompt, clock = prepared.request, prepared.prompt.tokens, tally.clock
+    written = branch.tokens[len(prompt) :]
     drafts = tally.mode == "dflash"
     controller: WidthController = FixedWidth(1, None)
     if drafts and request.width:
         controller = FixedWidth(request.width)
     elif drafts:
         controller = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
-    operations = pair.exact_operations if request.exact else pair.operations  # kernels may break ties differently than MLX
     reads_context = request.reuse or (drafts and not request.lookup_only)  # for rounds or a later turn
+    penalties = Penalties(request.sampling, prompt, request.logit_bias, prepared.grammar)
+    penalties.add(written)
     return Stream(
         branch.caches,
         pair.target.vocabulary,
         Chooser(request.sampling, tally.seed, operations, request.logprobs, prepared.grammar),
-        Penalties(request.sampling, prompt, request.logit_bias, prepared.grammar),
+        penalties,
         controller,
-        anchor=prompt[-1],
-        limit=prepared.limit,
+        anchor=branch.tokens[-1],
+        limit=prepared.limit - len(written),
         ends=prepared.ends,
         drafter=pair.drafter if reads_context else None,
         context=branch.context if reads_context else None,
-        copies=Lookup(prompt, history.block - 1) if drafts and history.lookup and not request.width else None,
+        copies=Lookup(branch.tokens, history.block - 1) if drafts and history.lookup and not request.width else None,
         clock=clock,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
+        opens=not written,
+        joined=bool(written),  # the time of its first pass is unknown
     )
+
+
+class _PassesLost(Exception):
+    """A device error of another reply made this reply's unread passes worthless."""
 
 
 class _Reply:
     """A reply that has its memory: events of its steps, and what later turns keep.
 
     Args:
-        branch: caches that are filled with the prompt and the reply.
+        history: speed and acceptance for the choice of widths.
         tally: statistics of the reply.
         cancel: ends the reply after the current step.
     """
 
     def __init__(
-        self, pair: LoadedPair, snapshots: Snapshots, prepared: Prepared, branch: Branch, tally: "Tally", cancel: threading.Event
+        self,
+        pair: LoadedPair,
+        snapshots: Snapshots,
+        prepared: Prepared,
+        history: PairHistory,
+        tally: "Tally",
+        cancel: threading.Event,
     ) -> None:
-        self.branch = branch
-        self._pair, self._snapshots, self._prepared, self._tally, self._cancel = pair, snapshots, prepared, tally, cancel
+        self._pair, self._snapshots, self._prepared, self._history = pair, snapshots, prepared, history
+        self._tally, self._cancel, self._turns = tally, cancel, tally.clock.turns
         request = prepared.request
         self._text = ReplyText(pair.tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
-        self._length = len(prepared.prompt.tokens)
-        self._reason: StopReason = "length"
-        tally.prompt_tokens, tally.reused_tokens, tally.disk_tokens = self._length, branch.reused, branch.from_disk
+        self._tokens = list(prepared.prompt.tokens)  # and those of the reply
+        self._length = len(self._tokens)
+        self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
+        # For all passes: kernels may break ties differently than MLX
+        self._operations = pair.exact_operations if request.exact else pair.operations
+        self._faults = self._turns.faults  # of the device, after which unread passes are worthless
+        self._reason: StopReason | None = None
+        self._rows = 0  # in each of the passes that weren't read, at most
+        self._retried_at: int | None = None  # number of tokens at the latest retry
+        self._suspects: tuple[GpuFault, Sequence[str]] | None = None  # kernels to turn off if the retry passes
+        tally.prompt_tokens = self._length
 
-    def run(self, stream: Stream) -> Generator[Events, None, None]:
-        """Yield the events of each step until the reply ends."""
-        yield from self._prefill(stream)
-        if self._reason != "cancelled":
-            yield from self._decode(stream)
+    def run(self) -> Generator[Events, None, None]:
+        """Yield the events of each step until the reply ends.
+
+        After an error of the GPU, nothing that was computed for the reply can be trusted. Its tokens can: they were read before. So
+        they are computed again, by MLX's own operations, and the reply continues with the same text.
+
+        Raises:
+            UserError: the GPU fails without kernels, too.
+        """
+        while self._reason is None:
+            fault: GpuFault | None = None
+            try:
+                yield from self._attempt()
+                break
+            except _PassesLost:
+                pass
+            except (RuntimeError, ValueError) as error:
+                fault = gpu_faults.find(error)
+                if fault is None:
+                    raise
+            self._branch, self._faults = None, self._turns.faults
+            if fault is not None:  # outside the handler, because its traceback holds the failed pass's arrays
+                self._survive(fault)
+            self._prepared = self._prepared.restarted(self._pair.tokenizer)
+        if found := self._blame_kernels():
+            yield found
 
     def keep(self) -> None:
         """Keep the branch for later turns, if the request allows it.
 
         Caches and context must hold the same tokens.
         """
-        if self._prepared.request.reuse:
-            self._snapshots.put(self.branch)
+        branch, self._branch = self._branch, None
+        if branch is None or not self._prepared.request.reuse or self._faults != self._turns.faults:
+            return
+        branch.tokens = self._tokens
+        try:
+            self._snapshots.put(branch)
+        except (RuntimeError, ValueError) as error:
+            if gpu_faults.find(error) is None:
+                raise
+            self._turns.faults += 1  # the text is complete, and the next turn computes the prompt again
+            memory.settle()
 
     def finish(self) -> Events:
         """Return the events after the last step."""
@@ -163,38 +227,115 @@ class _Reply:
         tally.snapshot_bytes = self._snapshots.nbytes
         if self._pair.drafter is not None:
             temperature = self._prepared.request.sampling.temperature
-            facts = (self._pair.drafter.config, info.drafter_weights, len(self.branch.tokens), temperature)
+            facts = (self._pair.drafter.config, info.drafter_weights, len(self._tokens), temperature)
             tally.few_accepted = likely_cause(tally.rounds, *facts)
-        rest = list(self._text.finish(self._reason == "eos"))
-        if self._text.stopped or (self._text.called and self._reason == "eos"):
-            self._reason = "stop_string" if self._text.stopped else "tool_calls"
-        return [*rest, Finished(self._reason, tally.stats(), self._text.stopped)]
+        rest, reason = list(self._text.finish(self._reason == "eos")), self._reason or "length"
+        if self._text.stopped or (self._text.called and reason == "eos"):
+            reason = "stop_string" if self._text.stopped else "tool_calls"
+        return [*rest, Finished(reason, tally.stats(), self._text.stopped)]
 
-    def _progress(self, done: int) -> PrefillProgress:
-        return PrefillProgress(done, self._length, self.branch.reused, self._prepared.left_out, self._prepared.cut)
+    def _attempt(self) -> Generator[Events, None, None]:
+        """Compute the tokens so far, and continue the reply."""
+        request = self._prepared.request
+        chat = None if request.private else request.chat
+        branch = self._snapshots.take(self._tokens, chat) if request.reuse else self._snapshots.new_branch(self._tokens)
+        self._branch = branch
+        if len(self._tokens) == self._length:
+            self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
+        stream = _stream(self._pair, self._history, self._prepared, branch, self._tally, self._operations)
+        yield from self._prefill(branch, stream)
+        if self._reason is None:
+            yield from self._decode(branch, stream)
 
-    def _prefill(self, stream: Stream) -> Generator[Events, None, None]:
-        branch, prompt = self.branch, self._prepared.prompt.tokens
-        yield [self._progress(branch.reused)]
+    def _survive(self, fault: GpuFault) -> None:
+        """Prepare another attempt after an error of the GPU.
+
+        Raises:
+            UserError: there is no reason to expect that another attempt passes.
+        """
+        log.warning("GPU error after %d tokens: %s", len(self._tokens), fault.message)
+        self._turns.faults += 1
+        self._faults = self._turns.faults
+        memory.settle()
+        mx.clear_cache()
+        if self._reason is not None:
+            return
+        if self._cancel.is_set():
+            self._reason = "cancelled"
+            return
+        kernels = {*self._operations.kernels, *self._pair.operations.kernels}
+        if not kernels and (fault.by_kernel or self._retried_at == len(self._tokens)):
+            self._suspects = None
+            raise fault.error
+        if kernels:
+            self._suspects = (fault, self._used(kernels)) if fault.by_kernel else None
+            self._run_plain()
+        self._retried_at = len(self._tokens)
+        self._tally.gpu_error = EngineText.of("gpu_error_survived", "Continued after a GPU error: {reason}", reason=fault.reason)
+
+    def _used(self, kernels: Collection[str]) -> list[str]:
+        """Return the kernels that may have run in the passes that weren't read."""
+        few = self._operations.fewest_rows <= self._rows <= ROWS
+        return sorted(name for name in kernels if few or name == "kv_injection")
+
+    def _run_plain(self) -> None:
+        """Run MLX's own operations until the reply ends."""
+        exact = self._prepared.request.exact
+        self._pair.run_operations(PLAIN)
+        self._operations = replace(PLAIN, row_exact=True) if exact else PLAIN
+        if exact:
+            self._pair.target.use(self._operations)
+            self._tally.exact = False  # other operations have chosen the first tokens
+
+    def _blame_kernels(self) -> Events:
+        """Turn off the kernels that failed where MLX's own operations passed."""
+        if self._suspects is None or not self._suspects[1]:
+            return []
+        (fault, names), self._suspects = self._suspects, None
+        template = (
+            "Continued without Metal kernels after a GPU error: {reason}. They stay off until you choose Test Kernels in This Mac."
+        )
+        self._tally.gpu_error = EngineText.of("kernels_turned_off", template, reason=fault.reason)
+        found = kernel_selection.turn_off(self._pair, names, fault.message)
+        self._run_plain()
+        return [found]
+
+    def _progress(self, branch: Branch, done: int) -> list[Event]:
+        """Return the progress of the prompt; nothing if the reply has begun."""
+        if len(self._tokens) > self._length:
+            return []
+        return [PrefillProgress(done, self._length, branch.reused, self._prepared.left_out, self._prepared.cut)]
+
+    def _prefill(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
+        last = len(self._tokens) - 1
+        self._rows = last - branch.reused
+        yield self._progress(branch, branch.reused)
         marks = self._snapshots.stops(self._prepared.prompt.boundaries, self._length)
-        for done in prefill(self._pair.target, branch.caches, prompt, stream.drafter, stream.context, marks):
+        # Exact passes have at most `ROWS` rows, except those of the prompt
+        blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
+        for done in prefill(
+            self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, sorted({*marks, *blocks})
+        ):
             if done in marks:
                 branch.mark()
+            self._rows = last - done
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
-            yield [self._progress(done)]
+            yield self._progress(branch, done)
+            self._check(stream)
 
-    def _decode(self, stream: Stream) -> Generator[Events, None, None]:
+    def _decode(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         tally, text = self._tally, self._text
-        progress: list[Event] = [self._progress(self._length)]
+        progress = self._progress(branch, self._length)
+        self._rows = self._history.block if tally.mode == "dflash" else 1
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
         with closing(decode(stream, self._pair.target, alone)) as steps:
             for step in steps:
                 at_s = tally.clock()
-                if step.sources[0] == "prefill":
-                    self._snapshots.prefilled(self._length - self.branch.reused, at_s)
-                self.branch.tokens += step.tokens
+                if step.sources[0] == "prefill" and self._retried_at is None:
+                    self._snapshots.prefilled(self._length - branch.reused, at_s)
+                self._tokens += step.tokens
                 added = [
                     replace(part, at_s=at_s) if isinstance(part, Commit) else part
                     for part in text.add(step.tokens, step.sources, step.logprobs)
@@ -202,14 +343,28 @@ class _Reply:
                 tally.add(step, sum(len(part.tokens) for part in added if isinstance(part, Commit)), at_s)
                 if step.drafted:
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))
-                yield [*progress, *added]
-                progress = []
                 if text.ended or step.tokens[-1] in stream.ends:
                     self._reason = "stop_string" if text.stopped else "eos"
-                    return
-                if self._cancel.is_set():
+                elif not stream.limit:
+                    self._reason = "length"
+                yield [*progress, *added, *self._blame_kernels()]
+                progress = []
+                if self._reason in (None, "length") and self._cancel.is_set():
                     self._reason = "cancelled"
+                self._check(stream)
+                if self._reason is not None:
                     return
+
+    def _check(self, stream: Stream) -> None:
+        """Check that no other reply's device error hit this reply's passes.
+
+        Raises:
+            _PassesLost: it did.
+        """
+        if self._faults != self._turns.faults:
+            if stream.has_begun:
+                raise _PassesLost
+            self._faults = self._turns.faults
 
 
 @dataclass
@@ -226,6 +381,7 @@ class Tally:
     disk_tokens: int = 0
     snapshot_bytes: int = 0
     few_accepted: EngineText | None = None
+    gpu_error: EngineText | None = None
     drafter: tuple[str, str, bool] = "", "", False  # name, kind, and whether it is tuned
     rounds: list[Step] = field(default_factory=list)
     _first: float | None = None
@@ -281,6 +437,7 @@ class Tally:
             prefill_s=prefill,
             decode_s=decoding,
             few_accepted=self.few_accepted,
+            gpu_error=self.gpu_error,
             drafter=self.drafter[0],
             drafter_kind=self.drafter[1],
             tuned=self.drafter[2],

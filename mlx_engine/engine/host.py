@@ -190,8 +190,9 @@ class EngineHost:
         """Save a part of a past prompt. Return the seconds until the next, or None."""
         try:
             return self._engine.save_next() if self._engine is not None and self._queue.empty() else None
-        except Exception:
+        except Exception as error:
             log.exception("A prompt can't be saved")
+            _gpu_error(error)
             return None
 
     def _begin_runs(self) -> None:
@@ -254,11 +255,11 @@ class EngineHost:
         except UserError as error:
             events = None
             run.deliver(Failed.because(error))
-        except BaseException:
+        except BaseException as error:
             events = None
             log.exception("The engine failed on %s", type(run.request).__name__)
             bug = UserError("internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
-            run.deliver(Failed.because(bug))
+            run.deliver(Failed.because(_gpu_error(error) or bug))
         if events is not None:
             group.append(run)
             for event in events:
@@ -272,6 +273,16 @@ class EngineHost:
         with self._lock, suppress(ValueError):
             self._open.remove(run)
         run.deliver(None)
+
+
+def _gpu_error(error: BaseException) -> UserError | None:
+    """Return the explanation of an error of the GPU, which is then forgotten."""
+    from mlx_engine.hardware import gpu_faults, memory  # here, because they import MLX
+
+    fault = gpu_faults.find(error)
+    if fault is not None:
+        memory.settle()
+    return fault.error if fault is not None else None
 
 
 def local_engine() -> "Engine":

@@ -3,6 +3,8 @@
 import threading
 from dataclasses import dataclass, replace
 
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import GenerationRequest, Mode
@@ -36,6 +38,10 @@ class Prepared:
     left_out: int
     cut: int
 
+    def restarted(self, tokenizer: TokenizerWrapper) -> "Prepared":
+        """Return the same request, with the grammar in its first state."""
+        return replace(self, grammar=_grammar(tokenizer, self.request, self.prompt))
+
 
 def prepare(
     pair: LoadedPair, request: GenerationRequest, block: int | None, with_boundaries: bool, cancel: threading.Event | None = None
@@ -61,7 +67,7 @@ def prepare(
     messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel)
     left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
     prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit, with_boundaries)
-    grammar = reply_grammar(tokenizer, request, prompt.opening, len(prompt.continued))
+    grammar = _grammar(tokenizer, request, prompt)
     limits.check_tokens(prompt.tokens, pair.target.rows)
     return Prepared(
         request=request,
@@ -72,6 +78,10 @@ def prepare(
         left_out=left_out,
         cut=cut,
     )
+
+
+def _grammar(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: RenderedPrompt) -> Grammar | None:
+    return reply_grammar(tokenizer, request, prompt.opening, len(prompt.continued))
 
 
 def mode_of(pair: LoadedPair, request: GenerationRequest) -> tuple[Mode, EngineText | None]:

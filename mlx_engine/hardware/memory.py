@@ -3,7 +3,7 @@
 import os
 import traceback
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import mlx.core as mx
 
@@ -51,8 +51,17 @@ def wired() -> Iterator[None]:
     try:
         yield
     finally:
-        mx.synchronize()  # running work may use the memory
+        settle()  # running work may use the memory
         mx.set_wired_limit(_wired_before.pop())  # the first block's limit last, in whichever order the blocks end
+
+
+def settle() -> None:
+    """Wait for the device. If its work fails, forget the error.
+
+    MLX keeps the error of failed work, and raises it at the next call, whatever that is.
+    """
+    with suppress(RuntimeError):
+        mx.synchronize()
 
 
 def exhausted(error: Exception) -> bool:

@@ -1,6 +1,6 @@
 """Load a target and a drafter from two folders."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,8 @@ from mlx_engine.drafters.registry import parse, tapped
 from mlx_engine.formats import chat_prompt, chat_text
 from mlx_engine.formats.format_registry import call_format
 from mlx_engine.formats.template_sandbox import renderer
-from mlx_engine.hardware import memory
+from mlx_engine.hardware import gpu_faults, memory
+from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.loading import lora
 from mlx_engine.loading.drafter_files import load as load_drafter
@@ -38,9 +39,11 @@ from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 
 
-def _exact_operations() -> Operations:
-    if mx.default_device().type == mx.gpu and mx.metal.is_available():
-        return with_kernels(ROW_EXACT, row_exact=True)
+def exact_operations(broken: Collection[str] = ()) -> Operations:
+    """Return the operations of exact replies, without kernels that fail here."""
+    names = [name for name in ROW_EXACT if name not in broken]
+    if names and mx.default_device().type == mx.gpu and mx.metal.is_available():
+        return with_kernels(names, row_exact=True)
     return replace(PLAIN, row_exact=True)
 
 
@@ -73,7 +76,7 @@ class LoadedPair:
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
     kernel_turns: dict[int, list[Any]] = field(default_factory=dict)
-    exact_operations: Operations = field(default_factory=_exact_operations)
+    exact_operations: Operations = field(default_factory=exact_operations)
     exact_history: PairHistory | None = None
 
     @property
@@ -105,11 +108,25 @@ class LoadedPair:
         try:
             self.target.use(self.exact_operations)
             if self.exact_history is None:
-                exact_check.check(self.target, self.exact_operations)
+                self._check_exact()
                 self.exact_history = PairHistory(min(self.info.block_size, exact.ROWS), self.history.costs.table)
             yield self.exact_history
         finally:
             self.target.use(self.operations)
+
+    def _check_exact(self) -> None:
+        """Check that exact replies are exact, without kernels if the GPU fails with them."""
+        fault: GpuFault | None = None
+        try:
+            exact_check.check(self.target, self.exact_operations)
+        except (RuntimeError, ValueError) as error:
+            fault = gpu_faults.find(error)
+            if fault is None or not self.exact_operations.kernels:
+                raise
+        if fault is not None:  # outside the handler, whose traceback holds arrays
+            memory.settle()
+            self.exact_operations = exact_operations(ROW_EXACT)
+            exact_check.check(self.target, self.exact_operations)
 
     def use(self, operations: Operations, *longer: tuple[int, Operations]) -> None:
         """Use these operations, starting with the next reply.

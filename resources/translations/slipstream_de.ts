@@ -5958,6 +5958,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>schlägt im Einsatz fehl: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
             <source>kernels_not_exact</source>
             <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
             <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
@@ -5985,12 +5991,6 @@
             <source>no_metal</source>
             <extracomment>Metal isn't available on this machine</extracomment>
             <translation>dieser Computer hat kein Metal</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>schlägt im Einsatz fehl: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
@@ -6396,6 +6396,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
+            <source>gpu_error_survived</source>
+            <extracomment>Continued after a GPU error: {reason}</extracomment>
+            <translation>Nach einem GPU-Fehler fortgesetzt: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
+            <source>kernels_turned_off</source>
+            <extracomment>Continued without Metal kernels after a GPU error: {reason}. They stay off until you choose Test Kernels in This Mac.</extracomment>
+            <translation>Nach einem GPU-Fehler ohne Metal-Kernel fortgesetzt: {reason}. Sie bleiben aus, bis Sie in „Dieser Mac“ „Kernel testen“ wählen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
@@ -6567,6 +6579,48 @@
             <source>threads_invalid</source>
             <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream wurde mit einer ungültigen Anzahl von Threads („{value}“) gestartet. Beenden Sie Slipstream, und öffnen Sie es wie gewohnt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_compiler</source>
+            <extracomment>macOS couldn't compile a kernel</extracomment>
+            <translation>macOS konnte einen Kernel nicht kompilieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_error</source>
+            <extracomment>“{message}”</extracomment>
+            <translation>„{message}“</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_failed</source>
+            <extracomment>The GPU failed: {reason}. Try again. If it fails again, quit and reopen Slipstream, or restart the Mac.</extracomment>
+            <translation>Die GPU hat versagt: {reason}. Versuchen Sie es noch einmal. Wenn es wieder geschieht, beenden und öffnen Sie Slipstream, oder starten Sie den Mac neu.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_refused</source>
+            <extracomment>macOS accepts no GPU work from Slipstream after earlier errors</extracomment>
+            <translation>macOS nimmt nach früheren Fehlern keine GPU-Aufgaben von Slipstream mehr an</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_reset</source>
+            <extracomment>macOS reset the GPU because of other work</extracomment>
+            <translation>macOS hat die GPU wegen anderer Aufgaben zurückgesetzt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_threads</source>
+            <extracomment>a kernel needs more threads than this GPU allows</extracomment>
+            <translation>ein Kernel braucht mehr Threads, als diese GPU erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_too_slow</source>
+            <extracomment>macOS stopped the GPU's work because it took too long</extracomment>
+            <translation>macOS hat die Arbeit der GPU abgebrochen, weil sie zu lange dauerte</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />

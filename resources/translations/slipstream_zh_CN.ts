@@ -5958,6 +5958,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>使用时失败：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
             <source>kernels_not_exact</source>
             <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
             <translation>不精确：使用内核时，DFlash 与普通解码的差异超出了舍入允许的范围</translation>
@@ -5985,12 +5991,6 @@
             <source>no_metal</source>
             <extracomment>Metal isn't available on this machine</extracomment>
             <translation>这台电脑没有 Metal</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>使用时失败：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
@@ -6396,6 +6396,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
+            <source>gpu_error_survived</source>
+            <extracomment>Continued after a GPU error: {reason}</extracomment>
+            <translation>GPU 出错后已继续：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
+            <source>kernels_turned_off</source>
+            <extracomment>Continued without Metal kernels after a GPU error: {reason}. They stay off until you choose Test Kernels in This Mac.</extracomment>
+            <translation>GPU 出错后已在不使用 Metal 内核的情况下继续：{reason}。在“这台 Mac”中选取“测试内核”之前，它们会保持关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
             <source>reply_memory</source>
             <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
             <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
@@ -6567,6 +6579,48 @@
             <source>threads_invalid</source>
             <extracomment>Slipstream was started with an invalid number of threads (“{value}”). Quit Slipstream, then open it normally.</extracomment>
             <translation>Slipstream 启动时指定了无效的线程数（“{value}”）。请退出 Slipstream，然后照常打开。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_compiler</source>
+            <extracomment>macOS couldn't compile a kernel</extracomment>
+            <translation>macOS 无法编译某个内核</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_error</source>
+            <extracomment>“{message}”</extracomment>
+            <translation>“{message}”</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_failed</source>
+            <extracomment>The GPU failed: {reason}. Try again. If it fails again, quit and reopen Slipstream, or restart the Mac.</extracomment>
+            <translation>GPU 出错：{reason}。请重试。如果再次出错，请退出并重新打开 Slipstream，或重新启动 Mac。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_refused</source>
+            <extracomment>macOS accepts no GPU work from Slipstream after earlier errors</extracomment>
+            <translation>由于先前的错误，macOS 不再接受 Slipstream 的 GPU 任务</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_reset</source>
+            <extracomment>macOS reset the GPU because of other work</extracomment>
+            <translation>macOS 因其他任务重置了 GPU</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_threads</source>
+            <extracomment>a kernel needs more threads than this GPU allows</extracomment>
+            <translation>某个内核需要的线程数超过此 GPU 的上限</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/hardware/gpu_faults.py" />
+            <source>gpu_too_slow</source>
+            <extracomment>macOS stopped the GPU's work because it took too long</extracomment>
+            <translation>macOS 因耗时过长而中止了 GPU 的任务</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />

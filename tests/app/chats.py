@@ -47,6 +47,7 @@ _kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s":
 _kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
 _kinds |= {"plain_because": st.lists(st.tuples(reasons, counts), max_size=2).map(tuple), "exact": st.booleans()}
 _kinds |= {"measured_by": st.sampled_from(get_args(MeasuredBy)), "few_accepted": st.one_of(st.none(), reasons)}
+_kinds |= {"gpu_error": st.one_of(st.none(), reasons)}
 _kinds |= {"drafter": texts, "drafter_kind": texts, "tuned": st.booleans()}
 stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
 

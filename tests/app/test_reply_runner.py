@@ -1,6 +1,7 @@
 """A reply run with an engine, tools, and a store that answer in any order."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from threading import Event as Flag
 from types import SimpleNamespace
@@ -14,16 +15,20 @@ from PySide6.QtCore import QCoreApplication
 from app.session.engine_adapter import Delivery
 from app.session.reply_runner import ReplyRunner
 from app.storage.chat_tree import Chat, Node, Turn
+from app.storage.wording import details
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Event, Failed
+from mlx_engine.contract.events import Event, Failed, Finished
+from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.tool import Tool, ToolResult
-from tests.app.scripted_engine import commit, done
+from tests.app.conftest import Session
+from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done, reason, stats
 from tests.app.tools_in_chat import CALCULATOR, READ
 from tests.examples import sampled
 
+OFF = EngineText("kernels_turned_off", "Continued without Metal kernels after a GPU error: it hung.")
 TOOLS = {"calculator": CALCULATOR, "read_file": READ}
 CALLS = st.builds(ToolCall, st.sampled_from(["a", "b", ""]), st.sampled_from([*TOOLS, "unknown"]), st.sampled_from(["{}", "["]))
 EVENTS = st.one_of(
@@ -206,3 +211,15 @@ def test_continued_reply_keeps_its_error_after_text_of_unknown_tokens() -> None:
     one.a_request_ends()
     reply = one.turns[0].reply
     assert (reply.answer, reply.reason, reply.error) == ("Half of it", "error", "The server ended the reply early.")
+
+
+def test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_off(begin: Callable[..., Session]) -> None:
+    used = KernelTrial("kv_injection", reason("faster"), (256,))
+    off = KernelsSelected((replace(used, used_at=(), why=reason("failed")),), (256,), saved=True)
+    end = Finished("eos", replace(stats(), gpu_error=OFF))
+    pair = replace(PAIR, kernels=KernelsSelected((used,), (256,), saved=True))
+    session = begin(ScriptedEngine([[commit("One, two,"), off, commit(" three."), end]], pair=pair))
+    session.ask("Count")
+    assert session.texts == [("Count", "One, two, three.")]
+    assert session.reply.stats is not None and str(OFF) in details(session.reply.stats).splitlines()
+    assert session.loader.calibration.kernels == off
