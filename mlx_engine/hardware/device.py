@@ -1,4 +1,4 @@
-"""The device, and positions that only it knows, for passes queued ahead of the host."""
+"""The device, and positions that only it knows, for queued passes."""
 
 from dataclasses import dataclass
 
