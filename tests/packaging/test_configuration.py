@@ -104,6 +104,34 @@ def test_additions_to_info_plist_are_valid() -> None:
     assert all(text.endswith(".") and "Slipstream" in text for key, text in info.items() if key.endswith("UsageDescription"))
 
 
+def test_texts_for_permissions_are_translated() -> None:
+    english = {key: text for key, text in APP["macOS"]["info"].items() if key.endswith("UsageDescription")}
+    files = {file.parent.stem: file for file in (ROOT / "packaging/release/localizations").glob("*.lproj/InfoPlist.strings")}
+    assert {"en", *files} == set(APP["macOS"]["info"]["CFBundleLocalizations"])
+    for file in files.values():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert lines.pop(0).startswith("/* ") and all(re.fullmatch(r'"\w+" = "[^"\\]+";', line) for line in lines), file
+        translated = {line.split('"')[1]: line.split('"')[3] for line in lines}
+        assert translated.keys() == english.keys() and not set(translated.values()) & set(english.values())
+        assert all("Slipstream" in text and text.endswith((".", "。")) for text in translated.values())
+
+
+# macOS ends a program without the text, and denies access to one without the entitlement
+@pytest.mark.parametrize(
+    ("entitlement", "texts"),
+    [
+        ("automation.apple-events", ["AppleEvents"]),
+        ("personal-information.addressbook", ["Contacts"]),
+        ("personal-information.calendars", ["Calendars", "CalendarsFullAccess", "Reminders", "RemindersFullAccess"]),
+        ("personal-information.photos-library", ["PhotoLibrary"]),
+    ],
+)
+def test_programs_of_tools_may_ask_for_permissions(entitlement: str, texts: list[str]) -> None:
+    assert APP["macOS"]["entitlement"][f"com.apple.security.{entitlement}"] is True
+    for text in texts:
+        assert "as a tool" in APP["macOS"]["info"][f"NS{text}UsageDescription"]
+
+
 def test_a_childs_output_stays_its_own() -> None:
     """With Python 3.14, or with std-nslog, the launcher redirects standard output to the system log, where no parent reads it."""
     assert script("release/release.py").PYTHON == (3, 13)
@@ -129,7 +157,8 @@ def test_version_and_changes_agree() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.findall(r"^## (\S+)", changes, re.MULTILINE)
     assert versions[0] == PROJECT["project"]["version"]
-    assert len(versions) == len(set(versions))
+    numbers = [tuple(map(int, version.split("."))) for version in versions]
+    assert numbers == sorted(set(numbers), reverse=True), "CFBundleVersion must increase with each release"
     assert "version" not in PROJECT["tool"]["briefcase"] and "version" not in APP
 
 
