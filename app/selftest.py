@@ -5,6 +5,7 @@
 
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -21,6 +22,9 @@ from mlx_engine.models.library.pair import demo_pair
 if TYPE_CHECKING:
     from mlx_engine.calibration.self_check import CheckResult
 
+# Qt's plugins, which it finds by name. The bundle contains these only; packaging/qt.py has the same list.
+PLUGINS = ("imageformats/libqsvg", "iconengines/libqsvgicon")
+MAC_PLUGINS = ("platforms/libqcocoa", "styles/libqmacstyle", "tls/libqsecuretransportbackend")
 TOKENS = 64
 TIMEOUT_S = 120
 QUESTION = "Write a Python function that checks if a number is prime."
@@ -118,6 +122,18 @@ def _check_replies() -> Iterator["CheckResult"]:
     )
 
 
+def _check_plugins() -> "CheckResult":
+    from PySide6.QtCore import QLibraryInfo, QPluginLoader
+
+    from mlx_engine.calibration.self_check import CheckResult
+
+    folder = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath))
+    names = PLUGINS + MAC_PLUGINS if sys.platform == "darwin" else PLUGINS
+    loaders = {name: QPluginLoader(str(folder / name)) for name in names}
+    failed = [f"{name}: {loader.errorString()}" for name, loader in loaders.items() if not loader.load()]
+    return CheckResult("qt plugins", "fail" if failed else "ok", "; ".join(failed) or f"{len(names)} loaded")
+
+
 def _check_window() -> Iterator["CheckResult"]:
     """Open the window, show a reply of the demo pair, and close the window."""
     from PySide6.QtCore import QTimer
@@ -129,6 +145,7 @@ def _check_window() -> Iterator["CheckResult"]:
 
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)
+    yield _check_plugins()
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder), data=Path(folder)))

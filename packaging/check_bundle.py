@@ -28,7 +28,9 @@ from macholib import mach_o
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "packaging"))
 
-from programs import ARM64, Program, open_program  # noqa: E402
+import bytecode  # noqa: E402
+import qt  # noqa: E402
+from programs import ARM64, DYLIBS, Program, open_program  # noqa: E402
 
 SYSTEM = ("/usr/lib/", "/System/Library/")
 # Packages whose libraries declare a newer system than their wheel, and which one. dyld rejects a library only for missing symbols,
@@ -37,10 +39,9 @@ DECLARED_NEWER = {"PySide6": (15, 0), "shiboken6": (15, 0)}
 # MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 contains
 NEWEST_KERNELS = (26, b"nax")
 LOCALIZATIONS = {"zh_CN": "zh-Hans"}  # Qt's names of languages to Apple's
-SIZE_BUDGET = 700 << 20
-BUILD_LEFTOVERS = re.compile(r"(^|/)(__pycache__|\.DS_Store|direct_url\.json|__editable__.*|.*\.(whl|pyc|pth|orig|rej))$")
+SIZE_BUDGET = 600 << 20
+BUILD_LEFTOVERS = re.compile(r"(^|/)(__pycache__/.*|\.DS_Store|direct_url\.json|__editable__.*|.*\.(whl|pyc|pth|orig|rej))$")
 PRIVACY = re.compile(r"NS\w+UsageDescription")
-DYLIBS = (mach_o.LC_LOAD_DYLIB, mach_o.LC_LOAD_WEAK_DYLIB, mach_o.LC_REEXPORT_DYLIB, mach_o.LC_LOAD_UPWARD_DYLIB)
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,22 @@ class Expected:
         return [inner for _, found, inner in paths if found]
 
     def removed(self, path: str) -> bool:
-        """Return whether the configuration removes this file of app_packages."""
+        """Return whether the build may remove this file of app_packages."""
         parts = path.split("/")
+        if parts[0] in qt.PACKAGES:
+            return not qt.is_required(path, self.parts_of_qt)
         return any(
             len(parts) >= len(pattern) and all(map(fnmatch.fnmatchcase, parts, pattern)) for pattern in self._removed_from_packages
         )
+
+    @cached_property
+    def parts_of_qt(self) -> list[str]:
+        return qt.required(self.root)
+
+    @property
+    def localizations(self) -> Path:
+        """The folder with translations of Info.plist."""
+        return self.root / "packaging/release/localizations"
 
     @cached_property
     def _removed_from_packages(self) -> list[list[str]]:
@@ -146,6 +158,10 @@ class Bundle:
                     self.wrong(path, str(error))
         return found
 
+    def is_compiled_module(self, path: Path) -> bool:
+        source = bytecode.source_of(path, self.expected.python)
+        return path == bytecode.compiled(source, self.expected.python) and source.is_file()
+
     def name(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else str(path)
 
@@ -166,6 +182,7 @@ def check_info(bundle: Bundle) -> None:
         "CFBundleExecutable": expected.app["formal_name"],
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": version,
+        "CFBundleVersion": version,
         "LSMinimumSystemVersion": ".".join(map(str, expected.min_os)),
         "NSPrincipalClass": "NSApplication",
         "MainModule": "app",
@@ -178,6 +195,10 @@ def check_info(bundle: Bundle) -> None:
     languages = ["en", *(LOCALIZATIONS.get(name, name) for name in translated)]
     if info.get("CFBundleLocalizations") != languages:
         bundle.wrong(plist, f"CFBundleLocalizations lists {info.get('CFBundleLocalizations')}, the app has {languages}")
+    for source in sorted(expected.localizations.glob("*.lproj/*")):
+        copy = bundle.contents / "Resources" / source.relative_to(expected.localizations)
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            bundle.wrong(copy, f"is not {source.relative_to(expected.root).as_posix()}")
     for key in info.keys() - wanted.keys():
         if PRIVACY.fullmatch(key):
             bundle.wrong(plist, f"{key} is not used by the app")
@@ -339,6 +360,30 @@ def check_packages(bundle: Bundle) -> None:
         bundle.wrong(bundle.packages, f"{name} is not a pinned package")
 
 
+def check_qt(bundle: Bundle) -> None:
+    """Check that Qt's packages have what the app uses, and nothing else.
+
+    `check_links` finds libraries that are missing.
+    """
+    for pattern in bundle.expected.parts_of_qt:
+        if not any(bundle.packages.glob(pattern)):
+            bundle.wrong(bundle.packages / pattern, "is missing, though the app uses it")
+    for path in qt.unused(bundle.packages, bundle.expected.root):
+        bundle.wrong(path, "is not used by the app")
+
+
+def check_bytecode(bundle: Bundle) -> None:
+    """Check that all modules are compiled by the bundle's Python."""
+    library, python = bytecode.folders(bundle.path, bundle.expected.python)[0], bundle.expected.python
+    magic = bytecode.magic_number(library)
+    if not magic:
+        bundle.wrong(library, "has no importlib, so its version of compiled modules is unknown")
+        return
+    for source in bytecode.sources(bundle.path, python):
+        if not bytecode.is_compiled(source, python, magic):
+            bundle.wrong(source, f"is not compiled for Python {python}")
+
+
 def check_licenses(bundle: Bundle) -> None:
     """Check that the licenses in the About window cover every package."""
     file = bundle.contents / "Resources/app/resources/licenses.txt"
@@ -375,7 +420,7 @@ def check_leftovers(bundle: Bundle) -> None:
     size = 0
     for path in bundle.files:
         name = bundle.name(path)
-        if BUILD_LEFTOVERS.search(name) or "__pycache__" in path.parts:
+        if BUILD_LEFTOVERS.search(name) and not bundle.is_compiled_module(path):
             bundle.wrong(path, "is left over from the build")
         if path.is_symlink():
             if not path.exists() or not path.resolve().is_relative_to(bundle.path.resolve()):
@@ -401,6 +446,8 @@ CHECKS: tuple[Callable[[Bundle], None], ...] = (
     check_metallib,
     check_sources,
     check_packages,
+    check_qt,
+    check_bytecode,
     check_licenses,
     check_signature,
     check_leftovers,

@@ -49,8 +49,9 @@ The app for macOS also contains Python (Python Software Foundation License 2.0, 
 Briefcase's launcher (BSD, 3 clauses).
 
 Qt, PySide6 and Shiboken are used under the GNU Lesser General Public License 3. They are unmodified, separate libraries in
-Contents/Resources/app_packages of the app, where they can be replaced by other builds. Their source code is at
-https://download.qt.io/official_releases/QtForPython/ and https://download.qt.io/official_releases/qt/.
+Contents/Resources/app_packages of the app, where they can be replaced by other builds. Libraries and plugins that the app doesn't
+use are left out. Their source code is at https://download.qt.io/official_releases/QtForPython/ and
+https://download.qt.io/official_releases/qt/.
 """
 
 

@@ -18,6 +18,7 @@ from macholib.MachO import MachO, MachOHeader
 ARM64 = 0x0100000C
 MAGICS = {bytes.fromhex(one) for one in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe", "cafebabf")}
 RUNTIME_FLAG = 0x10000
+DYLIBS = (mach_o.LC_LOAD_DYLIB, mach_o.LC_LOAD_WEAK_DYLIB, mach_o.LC_REEXPORT_DYLIB, mach_o.LC_LOAD_UPWARD_DYLIB)
 SIGNATURE, CODE_DIRECTORY, ENTITLEMENTS = 0xFADE0CC0, 0xFADE0C02, 0xFADE7171
 
 

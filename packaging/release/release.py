@@ -23,6 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "packaging"))
+
+import bytecode  # noqa: E402
+
 STAMP = ROOT / "resources/release.json"
 BUILT = ROOT / "build/app/macos/app/Slipstream.app"
 IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM)", or - for a build for this Mac only
@@ -33,6 +37,8 @@ NOTARY_HOURS = 2  # for each of two submissions: the app and the disk image
 KEYCHAIN_HOURS = 6  # unlocked: the image is signed after the app's notarization
 CREDENTIALS = (IDENTITY, *NOTARY.values(), CERTIFICATE, CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)
 PYTHON = (3, 13)  # as in packaging/macos/python3.13.txt; Briefcase bundles the version that runs it
+SYSTEM_LOG = (3, 14)  # from this version on, the launcher sends standard output to the system log
+LOCALIZATIONS = ROOT / "packaging/release/localizations"
 UNIVERSAL, ARM64 = bytes.fromhex("cafebabe"), 0x0100000C
 MAGICS = (bytes.fromhex("cffaedfe"), UNIVERSAL)
 
@@ -58,6 +64,16 @@ class Release:
     @property
     def version(self) -> str:
         return self.project["project"]["version"]
+
+    @property
+    def build_version(self) -> str:
+        """CFBundleVersion, which must increase with each release.
+
+        macOS and updaters compare its three numbers.
+        """
+        if not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
+            raise Refusal(f"The version {self.version} must be three numbers. Change it in pyproject.toml.")
+        return self.version
 
     @property
     def build(self) -> str:
@@ -110,6 +126,11 @@ def shown(word: str) -> str:
 
 def build(release: Release) -> None:
     """Build the bundle in dist/ with Briefcase, and check it."""
+    if PYTHON >= SYSTEM_LOG or (not release.dry and sys.version_info >= SYSTEM_LOG):
+        raise Refusal(
+            "From Python 3.14 on, Briefcase's launcher sends standard output to the system log, so the app could not read what its "
+            "child processes and the self-test print. Build with Python 3.13."
+        )
     if not release.dry and sys.version_info[:2] != PYTHON:
         raise Refusal(f"The bundle contains the Python that builds it. Run this with Python {PYTHON[0]}.{PYTHON[1]}.")
     repository = release.environment.get("GITHUB_REPOSITORY", "")
@@ -119,15 +140,25 @@ def build(release: Release) -> None:
     if release.does("remove the bundle of an earlier build"):
         shutil.rmtree(BUILT.parents[2], ignore_errors=True)
         shutil.rmtree(release.app, ignore_errors=True)
-    options = ("macOS", "app", "--no-input", "--config", f'min_os_version="{release.min_os}"')
+    configured = {"min_os_version": release.min_os, "build": release.build_version}
+    options = ["macOS", "app", "--no-input"]
+    for name, value in configured.items():
+        options += ["--config", f'{name}="{value}"']
     release.run(sys.executable, "-m", "briefcase", "create", *options)
     # Briefcase does this only for packages and the launcher. It must happen before `build`, which signs the app for this Mac.
     if release.does("remove other architectures from Python's own programs"):
         for path in (BUILT / "Contents/Frameworks").rglob("*"):
             if path.is_file() and not path.is_symlink():
                 thin(path)
+    if release.does("remove the parts of Qt that the app doesn't use"):
+        from qt import prune  # needs macholib
+
+        prune(BUILT / "Contents/Resources/app_packages", ROOT)
     if release.does("give Qt's frameworks the links that wheels can't contain"):
         link_frameworks(BUILT / "Contents/Resources/app_packages")
+    if release.does("add the translations of Info.plist"):
+        shutil.copytree(LOCALIZATIONS, BUILT / "Contents/Resources", dirs_exist_ok=True)
+    release.run(sys.executable, *bytecode.command(BUILT, f"{PYTHON[0]}.{PYTHON[1]}"))
     release.run(sys.executable, "-m", "briefcase", "build", *options)
     if release.does(f"move the bundle to {release.app.relative_to(release.dist.parent)}"):
         release.app.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from mlx_engine.hardware import device
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.kernels.operations import KERNELS as OPERATIONS
 from tests.metal_emulator import metal_kernel
-from tests.packaging import ROOT
+from tests.packaging import ROOT, script
 
 KERNELS = [block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul]
 
@@ -39,7 +39,7 @@ def test_this_build_passes() -> None:
     status, report, err = run()
     assert status == 0 and report["ok"], (report, err)
     found = states(report)
-    for step in ("device", "matmul", "plain reply", "dflash reply", "identical", "window"):
+    for step in ("device", "matmul", "plain reply", "dflash reply", "identical", "qt plugins", "window"):
         assert found[step] == "ok"
     assert found["queued dflash reply"] == ("ok" if device.runs_beside_host() else "skipped"), err
     assert "64 tokens of 64" in str(report)
@@ -85,6 +85,20 @@ def test_the_cpu_is_checked_where_metal_is_present_but_may_not_work(
     report = json.loads(capsys.readouterr().out)
     assert report["ok"] and not report["metal"]
     assert {states(report)[name] for name in OPERATIONS} == {"skipped"}
+
+
+def test_a_plugin_of_qt_that_does_not_load_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from app import selftest
+
+    monkeypatch.setattr(selftest, "PLUGINS", (*selftest.PLUGINS, "imageformats/libqnothing"))
+    result = selftest._check_plugins()
+    assert result.state == "fail" and result.detail.startswith("imageformats/libqnothing: ") and "libqsvg" not in result.detail
+
+
+def test_the_bundle_has_the_plugins_that_the_self_test_loads() -> None:
+    from app import selftest
+
+    assert {f"{name}.dylib" for name in selftest.PLUGINS + selftest.MAC_PLUGINS} == set(script("check_bundle.py").qt.PLUGINS)
 
 
 def test_require_metal_fails_without_metal(capsys: pytest.CaptureFixture[str]) -> None:

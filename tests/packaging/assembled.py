@@ -2,8 +2,9 @@
 
 The launcher (Briefcase's stub) and the Python framework are stand-ins, because no package index has the originals. They are Mach-O
 files with a header and load commands but no code, and with the names, links and architectures of the originals. The framework's
-programs are universal, as python.org builds them, until the release step reduces them. Everything else is real: sources, icon,
-Info.plist from the configuration, and the given packages.
+programs are universal, as python.org builds them, until the release step reduces them. Compiled modules are headers without code,
+because the tests' Python has another version. Everything else is real: sources, icon, Info.plist from the configuration, and the
+given packages.
 """
 
 import plistlib
@@ -17,10 +18,13 @@ from typing import Any
 from tests.packaging import ROOT, script
 
 release = script("release/release.py")
+bytecode, qt = release.bytecode, script("qt.py")
 ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTE, DYLIB, BUNDLE = 2, 6, 8
 LC_LOAD_DYLIB, LC_ID_DYLIB, LC_CODE_SIGNATURE, LC_RPATH, LC_BUILD_VERSION = 0xC, 0xD, 0x1D, 0x8000001C, 0x32
-SOURCES_OF_SMALL_CHECKOUT = ("app/__main__.py", "mlx_engine/__init__.py", "metal/__init__.py", "docs/architecture.md")
+# Together they import all modules of Qt that the app does
+QT_SOURCES = ("app/session/updates.py", "app/widgets/formulas.py", "app/widgets/soft_edge.py")
+SOURCES_OF_SMALL_CHECKOUT = ("app/__main__.py", *QT_SOURCES, "mlx_engine/__init__.py", "metal/__init__.py", "docs/architecture.md")
 FRAMEWORKS = "Contents/Frameworks"
 PYTHON = f"{FRAMEWORKS}/Python.framework/Versions/3.13"
 DYNLOAD = "lib/python3.13/lib-dynload"
@@ -95,6 +99,7 @@ def python_framework(frameworks: Path, signed: bytes | None) -> None:
         f"{DYNLOAD}/_ssl.cpython-313-darwin.so": universal(kind=BUNDLE, libraries=[_LIBSSL], **before),
         f"{DYNLOAD}/math.cpython-313-darwin.so": universal(kind=BUNDLE, **before),
         "lib/python3.13/encodings/__init__.py": b"pass\n",
+        "lib/python3.13/importlib/_bootstrap_external.py": b"MAGIC_NUMBER = (3571).to_bytes(2, 'little') + b'\\r\\n'\n",
         "lib/python3.13/config-3.13-darwin/python.o": universal(kind=1),
         "lib/python3.13/ensurepip/_bundled/pip-25.0-py3-none-any.whl": b"PK",
         "lib/python3.13/test/__init__.py": b"pass\n",
@@ -113,7 +118,8 @@ def small_checkout(root: Path) -> Path:
     configuration = project["tool"]["briefcase"]["app"]["app"]
     icon, pins = f"{configuration['icon']}.icns", configuration["requirement_installer_args"][1]
     translations = [path.relative_to(ROOT).as_posix() for path in (ROOT / "resources/translations").glob("*.qm")]
-    copied = ["pyproject.toml", icon, pins, "resources/licenses.txt", *translations, *SOURCES_OF_SMALL_CHECKOUT]
+    texts = [path.relative_to(ROOT).as_posix() for path in release.LOCALIZATIONS.glob("*.lproj/*")]
+    copied = ["pyproject.toml", icon, pins, "resources/licenses.txt", *translations, *texts, *SOURCES_OF_SMALL_CHECKOUT]
     for name in copied:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
@@ -135,7 +141,7 @@ def info_plist(min_os: str) -> dict[str, Any]:
         "CFBundleName": app["formal_name"],
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": project["project"]["version"],
-        "CFBundleVersion": "1",
+        "CFBundleVersion": project["project"]["version"],
         "LSMinimumSystemVersion": min_os,
         "NSPrincipalClass": "NSApplication",
         "MainModule": "app",
@@ -165,12 +171,23 @@ def assemble(
     shutil.copy(checkout / "resources/icon/Slipstream.icns", resources / "app.icns")
     for source in ("app", "mlx_engine", "metal", "resources", "docs"):
         shutil.copytree(checkout / source, resources / "app" / source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(release.LOCALIZATIONS, resources, dirs_exist_ok=True)
     shutil.move(packages, resources / "app_packages")
+    compile_modules(app)
     return app
 
 
+def compile_modules(app: Path) -> None:
+    """Give all modules compiled ones without code."""
+    magic = bytecode.magic_number(bytecode.folders(app, "3.13")[0])
+    for source in bytecode.sources(app, "3.13"):
+        file = bytecode.compiled(source, "3.13")
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(bytecode.header(source.read_bytes(), magic))
+
+
 def thin_and_clean(folder: Path) -> None:
-    """Treat Frameworks or Resources/app_packages as Briefcase and the release do: one architecture, no removed parts, links."""
+    """Treat Frameworks or Resources/app_packages as Briefcase and the release do: one architecture, only used parts, links."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in project["tool"]["briefcase"]["app"]["app"]["macOS"]["cleanup_paths"]:
         _, found, inner = pattern.partition(f"/{folder.name}/")
@@ -182,4 +199,5 @@ def thin_and_clean(folder: Path) -> None:
         if path.is_file() and not path.is_symlink():
             release.thin(path)
     if folder.name == "app_packages":
+        qt.prune(folder, ROOT)
         release.link_frameworks(folder)

@@ -6,6 +6,7 @@ Briefcase uses.
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 from briefcase.console import Console
@@ -27,7 +28,9 @@ for name in ("app", "mlx_engine", "metal", "resources", "docs", "LICENSE", "READ
     (Path(folder) / name).symlink_to(Path(name).resolve())
 command = Create(console=Console(), base_path=Path(folder))
 branch = "main" if Path(template).is_dir() else None
-command.parse_config(Path("pyproject.toml").resolve(), overrides={"template": template, "template_branch": branch})
+version = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+overrides = {"template": template, "template_branch": branch, "build": version}
+command.parse_config(Path("pyproject.toml").resolve(), overrides=overrides)
 app = command.finalize(apps=command.apps.values())["app"]
 command.generate_app_template(app)
 command.install_app_code(app)

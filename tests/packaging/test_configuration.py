@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,6 +131,24 @@ def test_programs_of_tools_may_ask_for_permissions(entitlement: str, texts: list
     assert APP["macOS"]["entitlement"][f"com.apple.security.{entitlement}"] is True
     for text in texts:
         assert "as a tool" in APP["macOS"]["info"][f"NS{text}UsageDescription"]
+
+
+def test_the_parts_of_qt_that_python_loads_stay_in_the_bundle() -> None:
+    qt = script("qt.py")
+    modules = qt.imported_modules(ROOT)
+    assert {"QtCore", "QtGui", "QtWidgets"} <= modules
+    code = f"""
+import sys
+from PySide6 import {", ".join(sorted(modules))}
+from PySide6.QtCore import QLibraryInfo
+print(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath) + "/qtbase_de.qm")
+print(*filter(None, (getattr(module, "__file__", None) for module in sys.modules.values())), sep="\\n")
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = [line.partition("/site-packages/")[2] for line in result.stdout.splitlines()]
+    found = [path for path in found if path.startswith(qt.PACKAGES)]
+    assert len(found) > len(modules)
+    assert [path for path in found if not qt.is_required(path, qt.required(ROOT))] == []
 
 
 def test_a_childs_output_stays_its_own() -> None:

@@ -1,6 +1,7 @@
 """The release steps: what each does, in which order, and its errors."""
 
 import hashlib
+import importlib.util
 import io
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging import ROOT, script
-from tests.packaging.assembled import ARM64, X86_64, assemble, program, universal
+from tests.packaging.assembled import ARM64, X86_64, assemble, bytecode, program, universal
 
 release = script("release/release.py")
 SECRETS = {
@@ -93,11 +94,57 @@ def test_release_is_a_command(dist: Path) -> None:
 
 
 def test_the_build_sets_the_minimum_system_and_checks_the_bundle(dist: Path) -> None:
+    version = release.Release("14.0", {}).version
     for min_os in ("14.0", "26.2"):
         found = commands("build", dist, "--min-os", min_os)
-        assert [re.search(r"briefcase (\w+) macOS app", line)[1] for line in found[:2]] == ["create", "build"]
-        assert all(f'min_os_version="{min_os}"' in line for line in found[:2])
+        briefcase = [line for line in found if " briefcase " in line]
+        assert [re.search(r"briefcase (\w+) macOS app", line)[1] for line in briefcase] == ["create", "build"]
+        assert all(f'min_os_version="{min_os}"' in line and f'build="{version}"' in line for line in briefcase)
         assert "check_bundle.py" in found[-1] and f"--min-os {min_os}" in found[-1]
+
+
+@pytest.mark.parametrize(("bundled", "running"), [((3, 14), (3, 13, 0)), ((3, 13), (3, 14, 0)), ((3, 15), (3, 15, 1))])
+def test_a_python_whose_output_goes_to_the_system_log_is_refused(
+    dist: Path, monkeypatch: pytest.MonkeyPatch, bundled: tuple[int, int], running: tuple[int, int, int]
+) -> None:
+    monkeypatch.setattr(release, "PYTHON", bundled)
+    monkeypatch.setattr(release.sys, "version_info", running)
+    result = run("build", dist)
+    assert result.returncode == 1 and "system log" in result.stderr and "Build with Python 3.13" in result.stderr
+
+
+@pytest.mark.parametrize("version", ["0.2", "0.2.0rc1", "0.2.0.dev3", "1.2.3.4"])
+def test_a_version_that_macos_cannot_order_is_refused(dist: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(release.Release, "version", version)
+    result = run("build", dist, "--dry-run")
+    assert result.returncode == 1 and version in result.stderr and "three numbers" in result.stderr
+
+
+def test_modules_are_compiled_for_good_and_without_the_builders_path(tmp_path: Path) -> None:
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    library, packages, sources = bytecode.folders(tmp_path, python)
+    for folder in (library, packages / "package", sources):
+        folder.mkdir(parents=True)
+        (folder / "module.py").write_text("import sys\nFILE = sys._getframe().f_code.co_filename\n")
+    for path in ("numpy/tests/test_it.py", "transformers/models/qwen3/modeling_qwen3.py"):
+        (packages / path).parent.mkdir(parents=True)
+        (packages / path).touch()
+    subprocess.run([sys.executable, *bytecode.command(tmp_path, python)], check=True)
+    assert len(list(tmp_path.rglob("*.pyc"))) == len(list(bytecode.sources(tmp_path, python))) == 3
+    magic = importlib.util.MAGIC_NUMBER
+    for folder in (library, packages / "package", sources):
+        source = folder / "module.py"
+        file = bytecode.compiled(source, python)
+        assert bytecode.is_compiled(source, python, magic) and bytecode.source_of(file, python) == source
+        assert str(tmp_path).encode() not in file.read_bytes()
+    times = "import module, os; os.utime(module.__file__, (1, 1)); print(module.FILE == module.__file__)"
+    command = [sys.executable, "-c", times]
+    for _ in range(2):  # after the first run, the source has another time
+        ran = subprocess.run(command, cwd=sources, env={"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True)
+        assert ran.stdout == "True\n", ran.stderr
+    (sources / "module.py").write_text("raise ValueError\n")
+    assert not bytecode.is_compiled(sources / "module.py", python, magic)
+    assert subprocess.run(command, cwd=sources, env={"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True).returncode == 0
 
 
 def test_universal_programs_are_reduced_to_arm64_and_other_files_kept(tmp_path: Path) -> None:
@@ -147,9 +194,9 @@ def test_a_framework_of_another_layout_is_refused(tmp_path: Path, change: str) -
         release.link_frameworks(tmp_path)
 
 
-def test_programs_are_reduced_and_frameworks_linked_before_briefcase_signs(dist: Path) -> None:
+def test_everything_is_done_before_briefcase_signs(dist: Path) -> None:
     lines = run("build", dist, "--dry-run").stdout.splitlines()
-    steps = (" create ", "other architectures", "frameworks the links", " build macOS")
+    steps = (" create ", "other architectures", "parts of Qt", "frameworks the links", "translations", "compileall", " build macOS")
     places = [next(n for n, line in enumerate(lines) if words in line) for words in steps]
     assert places == sorted(places)
 
