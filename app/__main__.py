@@ -14,8 +14,9 @@ CHILDREN = ("mlx_engine.", "app.storage.pdf_pages")  # modules that may run as a
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the app, the self-test or a child process, and return the exit status."""
-    # Python ignores it by itself, but not if its host turns signal handling off, as the bundle's launcher does
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # Python ignores these by itself, but not if its host turns signal handling off, as the bundle's launcher does
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # writing is an error then, and doesn't end the process
+        signal.signal(number, signal.SIG_IGN)
     arguments = sys.argv[1:] if arguments is None else arguments
     match arguments:
         case ["--selftest", *options]:

@@ -2,7 +2,7 @@
 
 The launcher runs the main module in an interpreter without standard paths. If the module raises anything but an integer SystemExit,
 the launcher shows an alert, which waits for a click, and prints nothing. Here the alert's text goes to the file ALERT. The launcher
-turns Python's signal handling off, so SIGPIPE has the system's default action.
+turns Python's signal handling off, so SIGPIPE and SIGXFSZ have the system's default action.
 """
 
 import runpy
@@ -13,7 +13,8 @@ import time
 import traceback
 from pathlib import Path
 
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
 alert, packages, *arguments = sys.argv[1:]
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 site.addsitedir(packages)

@@ -71,6 +71,21 @@ def test_writing_to_a_closed_pipe_or_socket_is_an_error_not_the_end(tmp_path: Pa
     assert child.out.split("\n") == ["not read", "not read", ""]
 
 
+def test_a_file_that_exceeds_the_limit_is_an_error_not_the_end(tmp_path: Path) -> None:
+    code = """
+import resource, tempfile
+resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+with tempfile.TemporaryFile(buffering=0) as file:
+    try:
+        file.write(b"x")
+        file.write(b"x")
+    except OSError:
+        print("too large")
+"""
+    child = launch(tmp_path, "--child", "mlx_engine.child_of_a_test", code=code)
+    assert child.status == 0 and child.out == "too large\n", child.err
+
+
 def test_a_module_that_does_not_exist_ends_the_child(tmp_path: Path) -> None:
     child = launch(tmp_path, "--child", "mlx_engine.no_such_module")
     assert child.status == 1 and "no_such_module" in child.err
