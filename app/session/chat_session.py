@@ -69,6 +69,8 @@ class ChatSession(QObject):
         library.removed.connect(self._leave_removed)
         library.restored.connect(self._return_to_restored)
         library.revealed.connect(self.open_chat)
+        for signal in (tools.changed, self.settings_changed, loader.loaded, loader.changed):
+            signal.connect(self._warm_tools)
         library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
 
     @property
@@ -119,6 +121,12 @@ class ChatSession(QObject):
         if self._unsaved is not None:
             self._library.save(self._unsaved, ())
             self._unsaved = None
+
+    @Slot()
+    def _warm_tools(self) -> None:
+        """Start the servers that are on in the open chat."""
+        if self._loader.can_call_tools:
+            self._tools.warm(self.chat.settings)
 
     def tools_starting(self, example: str = "") -> bool:
         """Whether a server is starting that the open chat has on, or an example needs."""

@@ -5,7 +5,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.storage.attachments import Attachment, prompt_text
+from app.storage.attachments import Attachment, prompt_text, shortened
+from app.storage.wording import about_tokens
+from app.text.language import number, tr
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, ToolSpec
 
@@ -66,6 +68,36 @@ class ContextUse:
     def chat_full(self) -> bool:
         """Whether the chat leaves no room for even the shortest message."""
         return self.full and (self.misfit.part == "chat" if self.misfit is not None else not self.draft)
+
+
+def use_text(use: ContextUse) -> str:
+    """Return the use of the context in words, or what doesn't fit."""
+    about = "" if use.exact else "~"
+    limit = number(use.limit)
+    if use.misfit is not None and not use.chat_full:
+        return misfit_text(use.misfit)
+    if use.full:
+        return tr("This chat is full ({limit} tokens)", limit=limit)
+    if use.left == 1:
+        return tr("{about}1 token left", about=about)
+    left, used = number(use.left), number(use.used)
+    if use.nearly_full:
+        return tr("{about}{left} tokens left", about=about, left=left)
+    return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
+
+
+def misfit_text(misfit: Misfit) -> str:
+    tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
+    match misfit.part:
+        case "file" if misfit.file is not None:
+            return tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
+        case "text":
+            return tr("The text doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "tools":
+            return tr("The tools don't fit: {tokens}, {left} left", tokens=tokens, left=left)
+        case "system":
+            return tr("The system prompt doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
+    return tr("The message with its files doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
 
 
 @dataclass(frozen=True)

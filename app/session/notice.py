@@ -1,4 +1,4 @@
-"""Messages to the user, which the window shows above the composer."""
+"""Messages to the user, and which of them are still valid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,10 +39,44 @@ class Notice:
 
 
 class Notices(QObject):
-    """The way of notices from all parts of the app to the window."""
+    """The notices of all parts of the app that are still valid, the latest last."""
 
     posted = Signal(object)  # Notice
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.valid: list[Notice] = []
+
+    @property
+    def texts(self) -> list[str]:
+        return [notice.text for notice in self.valid]
 
     @Slot(object)
     def post(self, notice: Notice | str) -> None:
-        self.posted.emit(Notice(notice) if isinstance(notice, str) else notice)
+        new = Notice(notice) if isinstance(notice, str) else notice
+        others = [one for one in self.valid if one.text != new.text and (one.topic != new.topic or not one.topic)]
+        self._show([*others, new])
+        self.posted.emit(new)
+
+    def clear(self, until: str = "") -> None:
+        """Remove all notices, or those with this `until`."""
+        self._show([one for one in self.valid if until and one.until != until and not (until == "chat" and one.passing)])
+
+    def clear_passing(self) -> None:
+        """Remove the notices that were shown long enough."""
+        self._show([one for one in self.valid if not one.passing])
+
+    @Slot()
+    def close_latest(self) -> None:
+        self._show(self.valid[:-1])
+
+    def run(self, action: NoticeAction) -> None:
+        """Run an action of the latest notice, which is closed."""
+        self.close_latest()
+        action.act()
+
+    def _show(self, notices: list[Notice]) -> None:
+        if notices != self.valid:
+            self.valid = notices
+            self.changed.emit()

@@ -1,7 +1,9 @@
 """Everything behind the window."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Slot
@@ -14,16 +16,21 @@ from app.session.chat_titles import ChatTitles
 from app.session.commands import Commands
 from app.session.compare_run import CompareRunner, ComparisonHistory
 from app.session.comparer import Comparer
+from app.session.context_meter import ContextMeter
+from app.session.drafts import Drafts
 from app.session.engine_adapter import EngineAdapter
 from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
+from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
 from app.session.reply_runner import ReplyRunner
 from app.session.saved_prompts import SavedPrompts
+from app.session.summary import SummaryRunner
 from app.session.tool_box import ToolBox
+from app.session.tool_tokens import ToolTokens
 from app.session.tuning_run import TuningRunner
 from app.session.updates import Updates, this_release
 from app.storage.database import FILE, open_store
@@ -62,6 +69,11 @@ class Services(QObject):
         )
         parts = (library, loader, self.tools, self.attachments, reply_runner, activity, notices)
         self.session = session = ChatSession(*parts, self)
+        self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
+        self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
+        self.message = NextMessage(session, activity, loader, self.tools, self.attachments, self.meter, reply_runner, notices, self)
+        self.drafts = Drafts(session, library, self.message, self.settings, self)
+        self.summary = SummaryRunner(session, activity, self.engine, self.message, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
         self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
@@ -86,6 +98,8 @@ class Services(QObject):
         self.tools.unreadable.connect(self._show_unreadable)
         self.picker.endpoints.own_server = lambda: self.server.url
         self.updates.notified.connect(lambda text: notices.post(Notice(text, stays=True)))
+        self.compare_runner.started.connect(self._explain_wait)
+        self._clear_outdated_notices()
         self.preferences.changed.connect(self._use_preferences)
         self._use_preferences()
         self._restore_state()
@@ -94,6 +108,33 @@ class Services(QObject):
     def _use_preferences(self) -> None:
         self.session.set_new_chats(self.preferences.new_chats)
         self.reply_runner.most_steps = int(self.preferences.tool_steps)
+
+    def _clear_outdated_notices(self) -> None:
+        """Clear notices once what they wait for has happened: see `Notice.until`."""
+        activity, loader, attachments, endpoints = self.activity, self.loader, self.attachments, self.picker.endpoints
+        started = (loader.changed, loader.loaded, activity.changed, self.session.chat_changed)
+        for until, signals, over in (
+            ("", (self.session.turn_added,), lambda: True),
+            ("chat", (self.session.chat_changed,), lambda: True),
+            ("idle", started, lambda: not activity.busy),
+            ("loaded", started, lambda: not loader.running),
+            ("server", (self.server.changed,), lambda: not self.server.error),
+            ("tools", (self.tools.changed,), lambda: not self.tools.problem),
+            ("connections", (endpoints.changed,), lambda: not endpoints.problem),
+            ("read", (attachments.changed,), lambda: not attachments.reading),
+        ):
+            for signal in signals:
+                signal.connect(partial(self._clear_if, until, over))
+
+    def _clear_if(self, until: str, over: Callable[[], bool], *_: object) -> None:
+        if over():
+            self.notices.clear(until)
+
+    @Slot()
+    def _explain_wait(self) -> None:
+        """Explain why a comparison, which runs alone, doesn't start yet."""
+        if self.server.programs:
+            self.notices.post(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
 
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
@@ -148,6 +189,7 @@ class Services(QObject):
             settings.setValue("auto_drafter", loaded.auto)
         if loader.pair is not None:
             settings.setValue("connection", loader.connected_to.name if loader.connected_to else "")
+        self.drafts.save()
         settings.setValue("dflash", chosen.dflash)
         settings.setValue("thinking", chosen.thinking)
         tools = {name: getattr(chosen.inherited, name) for name in ("tool_servers", "tools_off")}

@@ -10,13 +10,11 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEve
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
 
 from app.session.commands import Menu
-from app.session.notice import Notice
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend
 from app.session.services import Services
 from app.text.language import number, sentences, tr
 from app.views.chat.announcer import Announcer
-from app.views.chat.drafts import Drafts
 from app.views.chat.foot import Foot
 from app.views.sidebar.sidebar import Sidebar
 from app.views.tools.server_card import host
@@ -56,8 +54,6 @@ class MainWindow(QMainWindow):
         reply_runner, notices = services.reply_runner, services.notices
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_state)
-        for signal in (services.server.changed, services.tools.changed, services.picker.endpoints.changed):
-            signal.connect(self._clear_solved)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -133,7 +129,6 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self.composer.focus)
         session.chat_changed.connect(self._focus_composer)
-        self.services.compare_runner.started.connect(self._explain_wait)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.screenRemoved.connect(self.move_onto_screen)
@@ -141,7 +136,6 @@ class MainWindow(QMainWindow):
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
         self._announcer = Announcer(reply_runner, notices, self)
-        self._drafts = Drafts(session, library, self.composer, services.settings, self)
         self._recommend()
         self._show_state()
         self._restore_state()
@@ -216,28 +210,11 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_state(self) -> None:
         self.composer.set_busy(self.services.activity.replying_here)
-        if not self.services.activity.busy:
-            self.foot.notices.clear("idle")
-        if not self.services.loader.running:
-            self.foot.notices.clear("loaded")
         loader = self.services.loader
         server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
         self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
-
-    @Slot()
-    def _clear_solved(self) -> None:
-        server, tools, endpoints = self.services.server, self.services.tools, self.services.picker.endpoints
-        for until, problem in (("server", server.error), ("tools", tools.problem), ("connections", endpoints.problem)):
-            if not problem:
-                self.foot.notices.clear(until)
-
-    @Slot()
-    def _explain_wait(self) -> None:
-        """Explain why a comparison, which runs alone, doesn't start yet."""
-        if self.services.server.programs:
-            self.services.notices.post(Notice(tr("The comparison will start when replies to other programs finish."), until="idle"))
 
     @Slot()
     def _follow_reply(self) -> None:
@@ -355,7 +332,6 @@ class MainWindow(QMainWindow):
         self._save_timer.stop()
         self.services.settings.setValue("window", self.saveGeometry())
         self.split.save(self.services.settings)
-        self._drafts.save()
         self.services.save_state()
 
     def _restore_state(self) -> None:

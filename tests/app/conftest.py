@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -26,6 +27,7 @@ from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
 from app.text import language
+from app.views.sidebar.sidebar import Sidebar
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
@@ -43,8 +45,8 @@ PATIENCE_MS = 120_000  # for busy machines
 
 def reply_views(transcript: Transcript) -> list[ReplyView]:
     """Return the replies that are built, in order."""
-    while transcript._deferred.isActive():
-        transcript._show_next_deferred()
+    while any(entry.deferred for entry in transcript.column.entries):
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
     return [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
 
 
@@ -52,8 +54,11 @@ class Look:
     """What preferences change without a window."""
 
     reduce_motion = False
+    appearance = ""
 
-    def set_appearance(self, appearance: str) -> None: ...
+    def set_appearance(self, appearance: str) -> None:
+        self.appearance = appearance
+
     def set_contrast(self, contrast: str) -> None: ...
     def set_text_size(self, pixels: int) -> None: ...
     def show_token_sources(self, shown: bool) -> None: ...
@@ -72,12 +77,14 @@ class Session:
             services.reply_runner,
         )
         self.attachments, self.roofline_runner = services.attachments, services.roofline_runner
+        self.message, self.meter = services.message, services.meter
         self.noticed: list[Notice] = []
         self.services.notices.posted.connect(self.noticed.append)
 
     @property
     def notices(self) -> list[str]:
-        return [notice.text for notice in self.noticed]
+        """Those that are still valid."""
+        return self.services.notices.texts
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -94,12 +101,21 @@ class Session:
         while not condition():
             assert time.monotonic() < end, "the condition doesn't come true"
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)  # which an event loop does, too
 
     @cached_property
     def theme(self) -> Theme:
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         return Theme(application)
+
+    @cached_property
+    def sidebar(self) -> Sidebar:
+        """The sidebar without the rest of the window."""
+        sidebar = Sidebar(self.theme, self.session, self.library, self.reply_runner)
+        sidebar.resize(250, 700)
+        sidebar.show()
+        return sidebar
 
     @cached_property
     def window(self) -> Any:
@@ -113,8 +129,12 @@ class Session:
         self.start()
         self.until(lambda: self.loader.progress is None)
 
-    def send(self, text: str) -> bool:
-        return self.session.send(text)
+    def type(self, text: str) -> None:
+        self.message.replace(text)
+
+    def send(self, text: str) -> None:
+        self.type(text)
+        self.message.send()
 
     def idle(self) -> None:
         """Wait for the end of what is running."""
@@ -122,11 +142,18 @@ class Session:
 
     def ask(self, text: str) -> None:
         """Send and wait for the end."""
-        assert self.send(text), self.notices
-        self.idle()
+        before = self.session.chat.turns[-1:]
+        self.send(text)
+        self.until(lambda: not self.activity.busy and not self.message.note)
+        assert self.session.chat.turns[-1:] != before, self.notices
 
     def run(self, command: str) -> None:
         self.commands.run(command)
+
+    def press(self, title: str) -> None:
+        """Press a button of the latest notice."""
+        notices = self.services.notices
+        notices.run(next(action for action in notices.valid[-1].actions if action.title == title))
 
     def can(self, command: str) -> bool:
         return self.commands[command].can() is None
@@ -167,7 +194,7 @@ class Running(Session):
     def __init__(self, slipstream: Slipstream, engine: ScriptedEngine, qtbot: QtBot) -> None:
         super().__init__(slipstream.services, engine)
         self.slipstream, self.theme = slipstream, slipstream.theme
-        self.window = slipstream.window
+        self.window, self.sidebar = slipstream.window, slipstream.window.sidebar
         self._qtbot = qtbot
 
     def until(self, condition: Callable[[], bool]) -> None:
@@ -179,10 +206,9 @@ class Running(Session):
     def type(self, text: str) -> None:
         self.window.composer.field.setPlainText(text)
 
-    def send(self, text: str) -> bool:
+    def send(self, text: str) -> None:
         self.type(text)
         self.window.composer.button.click()
-        return True
 
     def run(self, command: str) -> None:
         """Run a command from its menu."""
@@ -198,12 +224,7 @@ class Running(Session):
 
     def quit(self) -> None:
         self.window.close()
-        self.until(lambda: not self.services.store._thread.is_alive())
-
-    def ask(self, text: str) -> None:
-        """Send and wait for the end."""
-        self.send(text)
-        self.until(lambda: not self.activity.busy and self.window.foot.waiting.isHidden())
+        self.until(lambda: self.services.store.wait(0))
 
     @property
     def reply(self):  # type: ignore[no-untyped-def]
@@ -216,10 +237,6 @@ class Running(Session):
         column = self.window.transcript.column
         self.until(lambda: len([entry for entry in column.entries if isinstance(entry.view, PromptView)]) == shown)
         return [entry.view for entry in column.entries if isinstance(entry.view, PromptView)]
-
-    @property
-    def notices(self) -> list[str]:
-        return self.window.foot.notices.texts()
 
 
 def draw_sidebar(app: Running, width: int) -> None:
@@ -281,9 +298,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of this test only, and no waiting for more events before a batch is delivered."""
+    """Folders of this test only, and no waiting for more events or more typing."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
     monkeypatch.setattr("app.session.qt_inbox.BATCH_MS", 1)
+    monkeypatch.setattr("app.session.context_meter.COUNT_MS", 5)
+    monkeypatch.setattr("app.views.transcript.call_card.ARM_MS", 20)
 
 
 def reset(theme: Theme) -> None:
@@ -298,11 +317,17 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
     started: list[Session] = []
 
     def begin(
-        engine: ScriptedEngine | None = None, loaded: bool = True, data: Path | None = None, data_writable: bool = True
+        engine: ScriptedEngine | None = None,
+        loaded: bool = True,
+        data: Path | None = None,
+        data_writable: bool = True,
+        temporary: bool = False,
+        look: Look | None = None,
     ) -> Session:
         engine = engine or ScriptedEngine()
         client = app.application.EngineSwitch(EngineHost(lambda: engine))
-        session = Session(Services(client, DataPaths(tmp_path, tmp_path, data, data_writable), Look()), engine)
+        paths = DataPaths(tmp_path, tmp_path, data, data_writable, temporary)
+        session = Session(Services(client, paths, look or Look()), engine)
         started.append(session)
         if "views" in request.path.parts:
             assert session.window.dialogs  # some open without a click
@@ -314,6 +339,8 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
     for session in started:
         if session.engine.load_gate:
             session.engine.load_gate.set()
+        if "sidebar" in vars(session):
+            session.sidebar.deleteLater()
         if "window" in vars(session):
             session.window.dialogs.close_all()
             session.window.deleteLater()
@@ -355,6 +382,7 @@ def start(
     for running in started:
         if running.engine.load_gate:
             running.engine.load_gate.set()
+        QTest.keyRelease(running.window, Qt.Key.Key_Shift)  # the next test inherits no key
         running.quit()
         running.wait_for_end()
         reset(running.theme)

@@ -44,6 +44,7 @@ from PySide6.QtWidgets import (  # noqa: E402
 
 from app.application import Slipstream  # noqa: E402
 from app.session.model_list import Variant  # noqa: E402
+from app.session.picker import Picker  # noqa: E402
 from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
 from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
@@ -241,10 +242,11 @@ def show_calls(window: MainWindow) -> None:
     window.transcript.findChild(UnreadableCall).open()
 
 
-def show_result(form: EndpointForm, saved: SavedEndpoint) -> None:
+def show_result(form: EndpointForm, picker: Picker) -> None:
     """Show the result of a test of a server that can do little."""
-    form._tested = saved
-    form._show_result(saved, RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False))
+    little = RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False)
+    picker.endpoints.test = lambda tested, then: then(little)  # type: ignore[method-assign]
+    form.test.click()
 
 
 def skip_report_checks() -> None:
@@ -364,7 +366,7 @@ def main(code: str, folder: Path | None) -> int:
     look("connection", models)
     models.endpoint.edit.click()
     form = models.findChild(EndpointForm)
-    show_result(form, saved)
+    show_result(form, picker)
     settle(200)
     look("connection-form", form)
     form.close()

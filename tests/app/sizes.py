@@ -82,7 +82,7 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     saved = SavedEndpoint("Server", Endpoint(url, model="organization/model", plain_url=url, headers=(("Name", "1"),)))
     window.services.picker.put_endpoint(saved)
     models.endpoint.edit.click()
-    show_result(models.findChild(EndpointForm), saved)
+    show_result(models.findChild(EndpointForm), window.services.picker)
     bad: list[str] = []
     chat = slipstream.services.session.chat.id
 

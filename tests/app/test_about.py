@@ -8,25 +8,23 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from packaging.version import Version
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.preferences import Preferences
-from app.session.updates import Release, Updates, licenses, newer, this_release
+from app.session.updates import Release, Updates, licenses, this_release
 from app.widgets.theme import Theme
 from app.window.dialogs import AboutDialog
+from app.window.window_commands import setting_commands
 from tests.packaging import script
 
 PATIENCE_MS = 120_000  # for busy machines
 PAGE = "https://example.org/releases/2"
 
 
-def test_the_about_window_shows_version_and_licenses(start: Any) -> None:
-    app = start(loaded=False)
+def test_the_about_window_shows_version_and_licenses(begin: Any) -> None:
+    app = begin(loaded=False)
     app.window.dialogs.show_about()
     page = app.window.findChild(AboutDialog)
     assert page is not None and page.isVisible()
@@ -134,27 +132,16 @@ def test_only_manual_checks_report_errors_and_no_news(
     assert heard == []
 
 
-def test_without_an_address_there_is_no_update_check(qtbot: QtBot, start: Any, preferences: Preferences) -> None:
-    one = Updates(Release("1.0"), preferences)
-    preferences.check_for_updates = True
-    one.start()
-    one.check()
-    assert not one.release.has_updates
-    menus = start(loaded=False).window.menus
-    assert not menus["check_for_updates"].isVisible() and not menus["check_at_launch"].isVisible()
-
-
-def test_with_an_address_the_menu_has_the_update_check(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.session.services.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
-    app = start(loaded=False)
-    menus = app.window.menus
-    assert menus["check_for_updates"].isVisible() and menus["check_at_launch"].isVisible()
-    assert not menus["check_at_launch"].isChecked()
-    menus["check_at_launch"].trigger()
-    assert app.services.preferences.check_for_updates and menus["check_at_launch"].isChecked()
-
-
-@given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))
-def test_newer_means_a_higher_version(here: tuple[int, int], there: tuple[int, int]) -> None:
-    current, found = (".".join(map(str, one)) for one in (here, there))
-    assert (newer(release_of(f"v{found}"), current) is not None) == (Version(found) > Version(current)) == (there > here)
+@pytest.mark.parametrize("address", ["", "http://127.0.0.1:1/"])
+def test_the_menu_has_the_update_check_if_there_is_an_address(preferences: Preferences, address: str) -> None:
+    one = Updates(Release("1.0", address), preferences)
+    if not address:
+        preferences.check_for_updates = True
+        one.start()
+        one.check()
+        preferences.check_for_updates = False
+    check, at_launch = (command for command in setting_commands(preferences, one) if "update" in command.plain_text.lower())
+    assert check.visible == at_launch.visible == one.release.has_updates == bool(address)
+    assert at_launch.checked is not None and not at_launch.checked()
+    at_launch.act()
+    assert preferences.check_for_updates and at_launch.checked()

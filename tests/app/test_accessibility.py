@@ -35,11 +35,12 @@ from mlx_engine.contract.events import Failed, PromptsSaved
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.mcp.record import CallRecord, CallState
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 CONTROLS = (
     QAbstractButton,
     QAbstractItemView,
@@ -180,25 +181,13 @@ def test_every_control_has_a_name_and_is_reachable_by_keyboard(screens: dict[str
         assert any(isinstance(screen, kind) for screen in screens.values())
 
 
-def test_every_menu_command_has_a_title_and_its_own_shortcut(start: Start) -> None:
-    app = start()
-    taken: dict[str, str] = {}
-    for action in app.window.findChildren(type(app.window.menus["stop"])):
-        if action.isSeparator() or not action.parent():
-            continue
-        for keys in action.shortcuts():
-            other = taken.setdefault(keys.toString(), action.text())
-            assert other == action.text(), f"{keys.toString()}: {other} and {action.text()}"
-    assert len(taken) > 40
-
-
 # Announcements
 
 
-def test_a_finished_reply_is_announced_once(start: Start) -> None:
+def test_a_finished_reply_is_announced_once(begin: Begin) -> None:
     said: list[str] = []
-    app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
-    Announcer(app.reply_runner, app.services.notices, app.window, said.append)
+    app = begin(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
+    Announcer(app.reply_runner, app.services.notices, app.services, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
     run, turn = app.reply_runner, app.session.chat.turns[0]
@@ -212,8 +201,8 @@ def test_a_finished_reply_is_announced_once(start: Start) -> None:
     assert said[2:] == ["Something to know."]
 
 
-def test_a_long_reply_is_announced_in_part(start: Start) -> None:
-    app = start(ScriptedEngine([answer("word " * 1000)]))
+def test_a_long_reply_is_announced_in_part(begin: Begin) -> None:
+    app = begin(ScriptedEngine([answer("word " * 1000)]))
     app.ask("Go")
     words = sentence(app.session.chat.turns[-1])
     assert words.endswith("…") and len(words) < MAX_LENGTH + 40

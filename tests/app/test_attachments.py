@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from app.storage import attachments
 from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
@@ -27,11 +27,12 @@ from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from tests.app.chats import same, texts
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_start import PATIENCE_S, python
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
 def pdf(*pages: str, password: str = "", algorithm: str = "RC4-128") -> bytes:
@@ -257,6 +258,11 @@ def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:
 # In the window
 
 
+def attach(app: Session, *files: Path) -> None:
+    app.attachments.attach(files)
+    app.until(lambda: not app.attachments.reading)
+
+
 def drop(app: Running, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
@@ -267,9 +273,13 @@ def drop(app: Running, *files: Path) -> None:
 def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()  # before the chats are opened in it
     app = start(data=tmp_path / "data")
-    drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
+    drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("one.py", b"print(1)"), file("a.bin", b"\0\1\2"))
     composer = app.window.composer
-    app.until(lambda: bool(app.attachments.counts))
+    app.until(lambda: len(app.attachments.counts) == 2)
+    composer.files.chips[1].open_button.click()
+    texts = app.window.findChildren(QPlainTextEdit)
+    assert any(field.toPlainText() == "print(1)" and field.isReadOnly() for field in texts)
+    composer.files.chips[1].remove_button.click()
     (chip,) = composer.files.chips
     assert chip.open_button.text() == "notes.md" and chip.facts.text() == "25 bytes · 7 tokens"
     assert "a.bin" in app.notices[-1] and composer.text == ""
@@ -283,35 +293,35 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     assert "The answer is 42." in app.engine.requests[1].messages[0].content
 
 
-def test_a_file_can_be_removed_and_can_be_sent_without_text(start: Start, file: File) -> None:
-    app = start()
-    drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
-    app.window.composer.files.chips[0].remove_button.click()
+def test_a_file_can_be_removed_and_can_be_sent_without_text(begin: Begin, file: File) -> None:
+    app = begin()
+    attach(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
+    app.attachments.remove(app.attachments.files[0])
     assert [one.name for one in app.attachments.files] == ["two.py"]
     app.ask("")
     assert app.engine.requests[0].messages[-1].content == "--- two.py ---\nprint(2)\n--- end of two.py ---"
     assert app.session.chat.title == "two.py"
 
 
-def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(start: Start, file: File) -> None:
-    app = start(ScriptedEngine())
-    drop(app, file("old.txt", b"old"))
+def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(begin: Begin, file: File) -> None:
+    app = begin(ScriptedEngine())
+    attach(app, file("old.txt", b"old"))
     app.ask("First")
-    drop(app, file("new.txt", b"new"))
+    attach(app, file("new.txt", b"new"))
     app.type("Second")
     app.session.edit(app.session.chat.turns[0])
-    assert [one.name for one in app.attachments.files] == ["old.txt"] and app.window.composer.text == "First"
+    assert [one.name for one in app.attachments.files] == ["old.txt"] and app.message.text == "First"
     app.session.cancel_edit()
-    assert [one.name for one in app.attachments.files] == ["new.txt"] and app.window.composer.text == "Second"
+    assert [one.name for one in app.attachments.files] == ["new.txt"] and app.message.text == "Second"
 
 
-def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
+def test_a_message_cannot_be_sent_while_its_file_is_being_read(begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
     gate = threading.Event()
     monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
     app.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
-    assert not app.activity.busy and app.window.composer.text == "What does it say?"
+    assert not app.activity.busy and app.message.text == "What does it say?"
     assert "still being read" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.attachments.reading)
@@ -350,34 +360,34 @@ def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return gate
 
 
-def release(app: Running, gate: threading.Event) -> None:
+def release(app: Session, gate: threading.Event) -> None:
     gate.set()
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
     QApplication.processEvents()
 
 
-def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
-    app = start()
-    attaching, composer = app.attachments, app.window.composer
+def test_a_file_stays_with_the_chat_it_was_attached_in(begin: Begin, file: File, gated: threading.Event) -> None:
+    app = begin()
+    attaching = app.attachments
     app.ask("First")
     first = app.session.chat.id
     attaching.attach([file("n.txt", b"content"), file("bad.bin", b"\0\1")])
     app.type("About the file")
     app.session.new_chat()
-    assert not attaching.reading and not composer.files.waiting.isVisible()
+    assert not attaching.reading
     app.ask("It holds up nothing here")
     release(app, gated)
     assert attaching.files == [] and "bad.bin" in app.notices[-1]
     app.session.open_chat(first)
     app.until(lambda: app.session.chat.id == first)
-    assert [one.name for one in attaching.files] == ["n.txt"] and composer.text == "About the file"
+    assert [one.name for one in attaching.files] == ["n.txt"] and app.message.text == "About the file"
     app.until(lambda: attaching.files[0] in attaching.counts)
     app.ask("About the file")
     assert "content" in app.engine.requests[-1].messages[-1].content
 
 
-def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
-    app = start()
+def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(begin: Begin, file: File, gated: threading.Event) -> None:
+    app = begin()
     attaching = app.attachments
     app.ask("First")
     attaching.attach([file("draft.txt", b"for the draft")])
@@ -395,10 +405,10 @@ def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, 
 
 
 def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
-    start: Start, file: File, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reading thread may finish before the window handles the click."""
-    app = start()
+    app = begin()
     cancelled = threading.Event()
 
     def refused(path: Path, cancellation: ReadCancellation) -> Attachment:
@@ -415,17 +425,17 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
         reader.join()
 
     monkeypatch.setattr(ReadCancellation, "cancel", end)
-    app.window.composer.files.leave_button.click()
+    app.attachments.leave_out()
     assert reading.result == "It takes too long." and not app.attachments.reading
     QApplication.processEvents()
     assert app.notices == []
 
 
-def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipping_a_pdf_or_quitting_kills_its_process(begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
     slow = file("slow.pdf", slow_pdf())
-    app = start()
-    for end in (app.window.composer.files.leave_button.click, app.window.close):
+    app = begin()
+    for end in (app.attachments.leave_out, app.services.close):
         app.attachments.attach([slow])
         app.until(lambda: bool(started))
         end()
@@ -479,12 +489,3 @@ def test_no_process_is_left_when_the_app_has_quit(file: File, tmp_path: Path, en
     assert process.wait(PATIENCE_S) == 0
     _, err = process.communicate(timeout=PATIENCE_S)  # the pipe closes with the last process that has it open
     assert err == ""  # an orphaned reader would report a broken pipe
-
-
-def test_clicking_a_chip_shows_the_text_of_its_file(start: Start, file: File) -> None:
-    app = start()
-    drop(app, file("one.py", b"print(1)"))
-    chip = app.window.composer.files.chips[0]
-    chip.open_button.click()
-    dialog = app.window.findChildren(type(app.window.composer.field).__mro__[1])
-    assert any(field.toPlainText() == "print(1)" and field.isReadOnly() for field in dialog)

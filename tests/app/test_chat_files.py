@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.storage.chat_tree import Chat
 from app.widgets import save_dialog
-from tests.app.test_chats_window import Start, chat_with, rows, texts
+from tests.app.test_chats_window import Begin, Start, chat_with, rows
 
 
 def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_a_file_is_not_replaced_without_asking(
         assert found is None and asked == [written]
 
 
-def test_new_messages_in_imported_chats_survive_undo(begin: Start, tmp_path: Path) -> None:
+def test_new_messages_in_imported_chats_survive_undo(begin: Begin, tmp_path: Path) -> None:
     app = begin()
     one = chat_with(app, "First")
     app.library.export_chats([one], tmp_path / "one.json")
@@ -86,27 +86,27 @@ def test_new_messages_in_imported_chats_survive_undo(begin: Start, tmp_path: Pat
     app.run("undo_delete")
     app.session.open_chat(new)
     app.until(lambda: app.session.chat.id == new)
-    assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
+    assert [prompt for prompt, _ in app.texts] == ["First", "An hour of work"]
 
 
-def test_a_deleted_chat_can_be_restored_after_an_import(start: Start, tmp_path: Path) -> None:
-    app = start()
-    library, undo = app.library, app.window.menus["undo_delete"]
+def test_a_deleted_chat_can_be_restored_after_an_import(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
+    library, undo = app.library, app.commands["undo_delete"]
     other, gone = chat_with(app, "Other"), chat_with(app, "Gone")
     library.export_chats([other], tmp_path / "other.json")
     app.until(lambda: (tmp_path / "other.json").exists())
     library.delete([other])
     library.delete([gone])
     library.import_file(tmp_path / "other.json")
-    app.until(lambda: len(library.entries) == 1 and undo.text() == "Undo &Import")
-    undo.trigger()
+    app.until(lambda: len(library.entries) == 1 and undo.text == "Undo &Import")
+    app.run("undo_delete")
     assert not library.entries
     for _ in range(3):
-        undo.trigger()
+        app.run("undo_delete")
     assert {other, gone} <= set(library.entries) and len(library.entries) == 3
 
 
-def test_imported_chats_with_the_same_id_are_all_kept(begin: Start, tmp_path: Path) -> None:
+def test_imported_chats_with_the_same_id_are_all_kept(begin: Begin, tmp_path: Path) -> None:
     app = begin()
     one = chat_with(app, "First")
     app.library.export_chats([one], tmp_path / "one.json")
@@ -124,7 +124,7 @@ def test_imported_chats_with_the_same_id_are_all_kept(begin: Start, tmp_path: Pa
     assert all(chat is not None and chat.turns[0].prompt == "First" for chat in loaded)
 
 
-def test_a_failed_import_is_reported_and_leaves_nothing(begin: Start, tmp_path: Path) -> None:
+def test_a_failed_import_is_reported_and_leaves_nothing(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = begin(data=tmp_path / "data")
     one = chat_with(app, "word " * 20_000)

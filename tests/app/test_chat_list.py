@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
@@ -18,15 +18,15 @@ from app.storage.store import ChatSummary, Folder
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
 from tests.app.conftest import Running, Session
-from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_chats_window import chat_with, rows
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
-def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
-    app = start(ScriptedEngine())
-    listed, library, draw = app.window.sidebar.list, app.library, random.Random(5)
+def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
+    app = begin(loaded=False)
+    listed, library, draw = app.sidebar.list, app.library, random.Random(5)
     library.folders = {one: Folder(one, f"Folder {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):
@@ -46,10 +46,10 @@ def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
         library.changed.emit()
         expected = sections(library.entries.values(), library.folders.values(), time.time())
         assert rows(app) == [row for each in expected for row in (f"[{each.title}]", *(entry.title for entry in each.chats))]
-        assert all(listed._rows[one].data(ID) == one for one in library.entries)
+        assert all(listed.index_of(one).data(ID) == one for one in library.entries)
         if step % 30:
             continue
-        theme = app.window.theme
+        theme = app.theme
         theme.set_text_size(20 if step == 150 else theme.text_pixels)
         for number, section in enumerate(expected):
             heading = listed.model().index(number, 0)
@@ -59,10 +59,10 @@ def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
             assert heights == [extra, *[0] * len(inside)]
 
 
-def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_one_undo_is_offered_at_a_time(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
     chat_with(app, "Old")
-    library, bar = app.library, app.window.sidebar.undo_bar
+    library, bar = app.library, app.sidebar.undo_bar
     library.export_chats(list(library.entries), tmp_path / "chats.json")
     app.until(lambda: bool(app.notices))
     library.delete(list(library.entries))
@@ -84,7 +84,7 @@ def test_one_undo_is_offered_at_a_time(start: Start, tmp_path: Path) -> None:
 
 
 def row_center(listed: ChatList, one: str) -> QPoint:
-    return listed.visualRect(listed._rows[one].index()).center()
+    return listed.visualRect(listed.index_of(one)).center()
 
 
 def test_several_chats_are_selected_exported_deleted_and_restored(
@@ -109,6 +109,11 @@ def test_several_chats_are_selected_exported_deleted_and_restored(
     assert set(library.entries) == {ids[0], ids[2]} and app.window.sidebar.undo_bar.label.text() == "Deleted 2 chats"
     menus["undo_delete"].trigger()
     assert set(library.entries) == set(ids)
+    for key in (keys.NoModifier, keys.ControlModifier):
+        qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, key, row_center(listed, ids[0]))
+    assert listed.selected == []
+    qtbot.keyClick(listed, Qt.Key.Key_Delete)
+    assert set(library.entries) == set(ids), "a row that was deselected isn't deleted"
 
 
 def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot) -> None:
@@ -118,7 +123,7 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     app.run("focus_list")
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    assert listed.selected == ids[::-1] and not listed._open_timer.isActive()
+    assert listed.selected == ids[::-1] and not any(timer.isActive() for timer in listed.findChildren(QTimer))
     folder = app.library.add_folder("Work")
     (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move t&o Folder")
     menu.aboutToShow.emit()
@@ -128,31 +133,19 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     assert len(listed.selected) == 1
 
 
-@pytest.mark.parametrize("held", [Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier])
-def test_a_new_chat_is_the_only_selected_one_whatever_key_is_held(start: Start, qtbot: QtBot, held: Qt.KeyboardModifier) -> None:
+def test_a_new_chat_is_the_only_selected_one_whatever_key_is_held(start: Start, qtbot: QtBot) -> None:
     app = start()
     listed, field = app.window.sidebar.list, app.window.composer.field
     chat_with(app, "One")
-    qtbot.keyClick(field, Qt.Key.Key_F12, held)
-    app.run("new_chat")
-    assert QApplication.keyboardModifiers() == held and listed.selected == [] and listed.current == ("", "")
-    app.ask("Two")
-    assert listed.selected == [app.session.chat.id] and listed.current == ("chat", app.session.chat.id)
-    qtbot.keyClick(field, Qt.Key.Key_F12)
+    for held in (Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier):
+        qtbot.keyClick(field, Qt.Key.Key_F12, held)
+        app.run("new_chat")
+        assert QApplication.keyboardModifiers() == held and listed.selected == [] and listed.current == ("", "")
+        app.ask("Two")
+        assert listed.selected == [app.session.chat.id] and listed.current == ("chat", app.session.chat.id)
 
 
-def test_a_row_that_was_deselected_is_not_deleted(start: Start, qtbot: QtBot) -> None:
-    app = start()
-    one = chat_with(app, "One")
-    listed, control = app.window.sidebar.list, Qt.KeyboardModifier.ControlModifier
-    app.run("focus_list")
-    qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, control, row_center(listed, one))
-    assert listed.selected == []
-    qtbot.keyClick(listed, Qt.Key.Key_Delete)
-    assert one in app.library.entries
-
-
-def test_a_row_that_moves_away_from_the_pointer_is_no_longer_hovered(start: Start, qtbot: QtBot) -> None:
+def test_the_row_under_the_pointer_is_hovered_and_its_button_opens_its_menu(start: Start, qtbot: QtBot) -> None:
     app = start()
     theme = app.theme
     first, second = chat_with(app, "First"), chat_with(app, "Second")
@@ -171,16 +164,11 @@ def test_a_row_that_moves_away_from_the_pointer_is_no_longer_hovered(start: Star
     qtbot.mouseMove(listed.viewport(), row_center(listed, other))
     app.until(lambda: hovered(other))
     theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
-    app.until(lambda: not listed.visualRect(listed._rows[other].index()).contains(listed.viewport().mapFromGlobal(QCursor.pos())))
+    app.until(lambda: not listed.visualRect(listed.index_of(other)).contains(listed.viewport().mapFromGlobal(QCursor.pos())))
     assert hovered(opened) and not hovered(other)
-    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))  # so that the next test can move the pointer here
-
-
-def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
-    app = start()
-    first, second = chat_with(app, "First"), chat_with(app, "Second")
-    listed = app.window.sidebar.list
-    assert not listed.more.isVisible()
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
+    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))
+    app.until(lambda: not listed.more.isVisible())
     qtbot.mouseMove(listed.viewport(), row_center(listed, first))
     app.until(listed.more.isVisible)
     assert listed.more.accessibleName() == "Actions for “First”" and listed.more.geometry().contains(
@@ -197,7 +185,7 @@ def test_the_button_of_a_row_opens_its_menu(start: Start, qtbot: QtBot) -> None:
     app.until(listed.more.isVisible)
     qtbot.keyClick(listed.more, Qt.Key.Key_Space)
     app.until(lambda: any(menu.isVisible() for menu in listed.findChildren(QMenu)))
-    assert second in app.library.entries
+    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))  # so that the next test can move the pointer here
 
 
 def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,10 +205,10 @@ def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start
     assert set(app.library.entries) == ids
 
 
-def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(start: Start) -> None:
+def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(begin: Begin) -> None:
     """With a long list scrolled down, the open chat was out of sight."""
-    app = start()
-    library, listed = app.library, app.window.sidebar.list
+    app = begin()
+    library, listed = app.library, app.sidebar.list
     old = chat_with(app, "Old")
     now = time.time()
     for number in range(80):
@@ -242,12 +230,12 @@ def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(start: Start) -> None:
     assert in_view(chat_with(app, "New"))
 
 
-def test_the_list_says_that_it_is_empty_only_once_it_is_read(start: Start) -> None:
+def test_the_list_says_that_it_is_empty_only_once_it_is_read(begin: Begin) -> None:
     """A library of a thousand chats began with “No chats yet”."""
-    app = start(loaded=False)
-    assert app.window.sidebar.empty.text() == ""
+    app = begin(loaded=False)
+    assert app.sidebar.empty.text() == ""
     app.load()
-    app.until(lambda: app.window.sidebar.empty.text() == "No chats yet")
+    app.until(lambda: app.sidebar.empty.text() == "No chats yet")
 
 
 def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1000) -> ChatList:
@@ -262,7 +250,7 @@ def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1
 
 
 @pytest.mark.parametrize("gone", [["c0"], ["c500"], [f"c{number}" for number in range(200, 300)]])
-def test_a_change_touches_only_its_rows(begin: Callable[..., Session], gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_touches_only_its_rows(begin: Begin, gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleting one of a thousand chats built all rows again, and named the day of each."""
     session = begin(loaded=False)
     library, listed, touched, named = session.library, long_list(session, monkeypatch), [0], [0]
@@ -285,11 +273,11 @@ def test_a_change_touches_only_its_rows(begin: Callable[..., Session], gone: lis
     assert touched[0] <= 2 * (len(gone) + 5) and len(touched) == 1, "with the headings of days that became empty"
     assert named[0] <= 4 * headings
     assert listed.chat_ids() == [f"c{number}" for number in range(1000)]
-    assert set(listed._rows) == set(library.entries)
+    assert all(listed.index_of(one).data(ID) == one for one in library.entries)
     listed.deleteLater()
 
 
-def test_a_layout_of_many_rows_calls_no_python(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layout_of_many_rows_calls_no_python(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     """Qt asks for the size of every row after each deletion. A thousand calls took half of its time."""
     session, called = begin(loaded=False), list[str]()
     listed = long_list(session, monkeypatch)
@@ -301,14 +289,14 @@ def test_a_layout_of_many_rows_calls_no_python(begin: Callable[..., Session], mo
     assert called == []
 
 
-def test_deleting_goes_to_the_next_row_and_undo_back(begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_goes_to_the_next_row_and_undo_back(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     session = begin(loaded=False)
     library, listed, draw = session.library, long_list(session, monkeypatch, 20), random.Random(7)
     for _ in range(10):
         ids = listed.chat_ids()
         at = draw.randrange(len(ids))
         gone = ids[at : at + draw.choice([1, 1, 3])]
-        listed._select(gone)
+        listed.select_rows(gone)
         library.delete(gone)
         after = [*ids[at + len(gone) :], *reversed(ids[:at])]
         assert listed.current == ("chat", after[0]), "the row below, or above the end"
@@ -318,9 +306,7 @@ def test_deleting_goes_to_the_next_row_and_undo_back(begin: Callable[..., Sessio
     listed.deleteLater()
 
 
-def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(
-    begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     session = begin()
     listed = long_list(session, monkeypatch, 0)
     ids = []

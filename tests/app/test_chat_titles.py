@@ -8,46 +8,51 @@ import pytest
 
 from app.text.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
 from mlx_engine.contract.requests import LoadPair
-from tests.app.conftest import Running
+from tests.app.conftest import Session
 from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done
 
-Start = Callable[..., Running]
+Begin = Callable[..., Session]
 PROMPT = "How do I boil an egg?"
 
 
-def with_pair(start: Start, *replies: Script) -> Running:
+@pytest.fixture(autouse=True)
+def places(places: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.session.chat_titles.IDLE_MS", 20)
+
+
+def with_pair(begin: Begin, *replies: Script) -> Session:
     """Start with a pair that is not the demo pair."""
-    app = start(ScriptedEngine(replies))
+    app = begin(ScriptedEngine(replies))
     app.activity.use(LoadPair(Path("target")))
     app.until(lambda: not app.loader.running)
     return app
 
 
-def title(app: Running) -> str:
+def title(app: Session) -> str:
     return app.library.entries[app.session.chat.id].title
 
 
-def test_the_model_writes_a_title_after_the_first_reply(start: Start) -> None:
-    app = with_pair(start, answer("Ten minutes."), answer('**"Boiling an Egg"**\nMore'), answer("Eight."))
+def test_the_model_writes_a_title_after_the_first_reply(begin: Begin) -> None:
+    app = with_pair(begin, answer("Ten minutes."), answer('**"Boiling an Egg"**\nMore'), answer("Eight."))
     app.ask(PROMPT)
     assert title(app) == PROMPT
     app.until(lambda: title(app) == "Boiling an Egg")
     request = app.engine.requests[1]
     assert request.gives_way and not request.reuse and not request.thinking
     assert PROMPT in request.messages[0].content and "Ten minutes." in request.messages[0].content
-    assert app.window.windowTitle() == "Boiling an Egg"
     app.ask("And softer?")
     app.until(lambda: not app.services.engine.busy)
     assert len(app.engine.requests) == 3 and title(app) == "Boiling an Egg", "only the first reply gives a title"
 
 
-def test_a_title_that_the_user_has_set_stays(begin: Start) -> None:
+def test_a_title_that_the_user_has_set_stays(begin: Begin) -> None:
     gate = threading.Event()
     app = with_pair(begin, [commit("Ten."), gate, done()], answer("Four."), [gate, *answer("Sums")])
     app.send(PROMPT)
     app.until(lambda: bool(app.library.entries))
     app.library.rename(app.session.chat.id, "Mine")  # during the reply
     gate.set()
+    app.idle()
     app.until(lambda: not app.services.engine.busy and not app.services.titles._timer.isActive())
     assert len(app.engine.requests) == 1
     gate.clear()
@@ -60,7 +65,7 @@ def test_a_title_that_the_user_has_set_stays(begin: Start) -> None:
     assert sorted(entry.title for entry in app.library.entries.values()) == ["Mine", "Mine too"]
 
 
-def test_a_message_interrupts_the_title_which_is_written_later(begin: Start) -> None:
+def test_a_message_interrupts_the_title_which_is_written_later(begin: Begin) -> None:
     gate = threading.Event()
     app = with_pair(begin, answer("Ten."), [commit("Never"), gate], answer("Eight."), answer("Eggs"))
     app.ask(PROMPT)
@@ -71,7 +76,7 @@ def test_a_message_interrupts_the_title_which_is_written_later(begin: Start) -> 
 
 
 @pytest.mark.parametrize("why", ["switched off", "demo pair"])
-def test_without_generated_titles_the_first_words_stay(begin: Start, why: str) -> None:
+def test_without_generated_titles_the_first_words_stay(begin: Begin, why: str) -> None:
     app = begin() if why == "demo pair" else with_pair(begin)
     app.services.preferences.chat_titles = why == "demo pair"
     app.ask(PROMPT)
@@ -104,7 +109,7 @@ def test_a_written_title_becomes_one_short_line(written: str, expected: str) -> 
     assert len(short_title(written).split()) <= TITLE_WORDS
 
 
-def test_a_refusal_is_no_title(begin: Start) -> None:
+def test_a_refusal_is_no_title(begin: Begin) -> None:
     """A demo pair behind a server answered the request for a title like any other question."""
     app = with_pair(begin, answer("Why did it cross?"), answer("This small demo model can't help with that."))
     app.ask(PROMPT)

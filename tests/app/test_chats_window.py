@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.chat_session import ANOTHER_WORDING
 from app.storage import wording
 from app.storage.settings import ChatSettings
-from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.sidebar.chat_list import ID, KIND
 from app.views.sidebar.search_results import TITLE, WHEN, without_markup
 from mlx_engine.contract.events import Commit
@@ -26,9 +25,9 @@ Start = Callable[..., Running]
 Begin = Callable[..., Session]
 
 
-def rows(app: Running) -> list[str]:
+def rows(app: Session) -> list[str]:
     """The list as it is read: headings in brackets."""
-    model = app.window.sidebar.list.model()
+    model = app.sidebar.list.model()
     found = []
     for top in range(model.rowCount()):
         heading = model.index(top, 0)
@@ -37,12 +36,8 @@ def rows(app: Running) -> list[str]:
     return found
 
 
-def select(app: Running, one: str) -> None:
-    app.window.sidebar.list.setCurrentIndex(app.window.sidebar.list._rows[one].index())
-
-
-def texts(app: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.reply.answer) for turn in app.session.chat.turns]
+def select(app: Session, one: str) -> None:
+    app.sidebar.list.setCurrentIndex(app.sidebar.list.index_of(one))
 
 
 def titles(app: Session) -> list[str]:
@@ -65,37 +60,34 @@ def click(widget: QWidget, name: str) -> None:
 # The tree
 
 
-def test_an_edited_message_is_a_version_next_to_the_old_one(start: Start) -> None:
+def test_a_message_is_edited_and_its_versions_are_shown(start: Start) -> None:
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Other.")]))
+    composer = app.window.composer
     app.ask("One")
     app.ask("Two")
-    prompt = app.questions[0]
     app.type("a draft")
-    prompt.edit_button.click()
-    assert app.window.composer.text == "One" and app.window.composer.banner.isVisible()
+    app.run("edit")
+    assert composer.text == "Two"
+    composer.cancel_button.click()
+    assert composer.text == "a draft" and app.session.editing is None and not composer.banner.isVisible()
+    app.questions[0].edit_button.click()
+    assert composer.text == "One" and composer.banner.isVisible()
     app.ask("Uno")
-    assert texts(app) == [("Uno", "Other.")]
+    assert app.texts == [("Uno", "Other.")]
     assert app.engine.requests[-1].messages == (Message("user", "Uno"),)
-    assert app.window.composer.text == "a draft" and not app.window.composer.banner.isVisible()
+    assert composer.text == "a draft" and not composer.banner.isVisible()
     prompt = app.questions[0]
     assert prompt.versions.label.text() == "2 of 2"
     click(prompt.versions, "Previous version")
-    assert texts(app) == [("One", "First."), ("Two", "Second.")]
+    assert app.texts == [("One", "First."), ("Two", "Second.")]
     assert len(reply_views(app.window.transcript)) == 2
     app.run("next_version")
-    assert texts(app) == [("Uno", "Other.")]
-
-
-def test_cancelling_an_edit_restores_the_draft(start: Start) -> None:
-    app = start()
-    app.ask("One")
-    app.type("a draft")
-    app.run("edit")
-    assert app.window.composer.text == "One"
-    app.window.composer.cancel_button.click()
-    assert app.window.composer.text == "a draft" and app.session.editing is None
-    app.ask("Two")
-    assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
+    assert app.texts == [("Uno", "Other.")]
+    click(app.reply, "Regenerate reply")
+    app.until(lambda: not app.activity.busy)
+    assert app.answer == "Fine." and app.reply.buttons.versions.label.text() == "2 of 2"
+    click(app.reply.buttons.versions, "Previous version")
+    assert app.answer == "Other." and app.reply.buttons.versions.label.text() == "1 of 2"
 
 
 @pytest.mark.parametrize(
@@ -106,17 +98,17 @@ def test_an_excerpt_has_no_markdown_signs(written: str, read: str) -> None:
     assert without_markup(written) == read
 
 
-def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
-    app = start(ScriptedEngine([answer("First."), answer("Second.")]))
+def test_regenerate_adds_a_version_with_a_new_seed(begin: Begin) -> None:
+    app = begin(ScriptedEngine([answer("First."), answer("Second.")]))
     app.ask("One")
-    click(app.reply, "Regenerate reply")
-    app.until(lambda: not app.activity.busy)
-    assert texts(app) == [("One", "Second.")]
+    app.run("regenerate")
+    app.idle()
+    assert app.texts == [("One", "Second.")]
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
     assert app.engine.requests[1].seed is None
-    assert app.reply.buttons.versions.label.text() == "2 of 2"
-    click(app.reply.buttons.versions, "Previous version")
-    assert app.answer == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
+    assert app.session.chat.turns[0].answered.place == (2, 2)
+    app.run("previous_version")
+    assert app.texts == [("One", "First.")]
 
 
 def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(begin: Begin) -> None:
@@ -157,7 +149,7 @@ def test_the_tree_is_restored_after_a_restart(begin: Begin, tmp_path: Path) -> N
     app.quit()
     again = begin(data=tmp_path / "data")
     again.until(lambda: again.session.chat.id == chat)
-    assert texts(again) == [("One", "First."), ("And then?", "Third.")]
+    assert again.texts == [("One", "First."), ("And then?", "Third.")]
     assert again.session.chat.turns[0].last.place == (1, 2)
     assert wording.chip(again.session.chat.turns[0].reply).startswith("DFlash")
     again.ask("More")
@@ -175,7 +167,8 @@ def test_a_reply_continues_while_another_chat_is_open(begin: Begin) -> None:
     app.session.open_chat(old)
     app.until(lambda: app.session.chat.id == old)
     assert app.reply_runner.chat.id == new and app.answer == "Old."
-    assert not app.send("Not now") and "is being generated in “New?”" in app.notices[-1]
+    app.send("Not now")
+    assert "is being generated in “New?”" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.activity.busy)
     assert app.answer == "Old."
@@ -184,20 +177,19 @@ def test_a_reply_continues_while_another_chat_is_open(begin: Begin) -> None:
     assert app.answer == "Half whole."
 
 
-def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
-    app = start()
-    chat = app.session.chat
+def test_two_hundred_turns_are_saved_opened_and_continued(begin: Begin) -> None:
+    app = begin()
+    chat, revealed = app.session.chat, list[str]()
     for number in range(200):
         turn = chat.ask(f"Question {number} <script>alert(1)</script> '; DROP TABLE chat; --", "plain")
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
     app.library.save(chat, chat.root.below())
     app.run("new_chat")
-    other = app.session.chat
     del chat, turn
+    app.session.turn_revealed.connect(lambda turn, node: revealed.append(turn.reply.answer))
     app.library.search("answer 150", lambda hits: app.session.open_chat(hits[0].chat, hits[0].message))
-    app.until(lambda: app.session.chat is not other)
-    app.until(lambda: not app.window.transcript.following)
+    app.until(lambda: revealed == ["Answer 150"])
     assert len(app.session.chat.turns) == 200
     app.ask("One more")
     assert len(app.engine.requests[-1].messages) == 401
@@ -206,29 +198,29 @@ def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
 # The list
 
 
-def test_the_list_follows_changes_of_chats(start: Start) -> None:
-    app = start()
+def test_the_list_follows_changes_of_chats(begin: Begin) -> None:
+    app = begin()
     assert rows(app) == []
     first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
     assert rows(app) == ["[Today]", "Second", "First *title"]
-    library, menus = app.library, app.window.menus
+    library = app.library
     library.rename(first, "  Renamed \n now ")
     assert rows(app) == ["[Today]", "Second", "Renamed now"]
     library.rename(first, "   ")
     app.session.open_chat(first)
     app.until(lambda: app.session.chat.id == first)
-    menus["pin"].trigger()
+    app.run("pin")
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
     folder = library.add_folder("Work")
     library.move(second, folder.id)
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
-    menus["duplicate"].trigger()
+    app.run("duplicate")
     app.until(lambda: app.session.chat.title == "Renamed now copy")
-    assert texts(app) == [("# First *title*", "Fine.")]
+    assert app.texts == [("# First *title*", "Fine.")]
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_folder(folder.id)
     assert "[Work]" not in rows(app) and "Second" in rows(app)
-    menus["undo_delete"].trigger()
+    app.run("undo_delete")
     assert rows(app)[2:4] == ["[Work]", "Second"]
 
 
@@ -242,7 +234,7 @@ def test_undo_restores_a_deleted_chat(begin: Begin) -> None:
     assert sorted(titles(app)) == ["Gone", "Kept"] and not app.can("undo_delete")
     app.session.open_chat(gone)
     app.until(lambda: app.session.chat.id == gone)
-    assert texts(app) == [("Gone", "Fine.")]
+    assert app.texts == [("Gone", "Fine.")]
     assert kept in app.library.entries
 
 
@@ -257,7 +249,7 @@ def test_a_chat_deleted_during_a_reply_can_be_restored(begin: Begin) -> None:
     app.run("undo_delete")
     app.session.open_chat(one)
     app.until(lambda: app.session.chat.id == one)
-    assert texts(app) == [("Story", "Half")] and app.session.chat.turns[0].reply.reason == "cancelled"
+    assert app.texts == [("Story", "Half")] and app.session.chat.turns[0].reply.reason == "cancelled"
 
 
 def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start, qtbot: QtBot) -> None:
@@ -297,8 +289,7 @@ EDITING = [
 ]
 
 
-@pytest.mark.parametrize("where", ["composer", "search", "find", "rename"])
-def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str) -> None:
+def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot) -> None:
     app = start()
     one = chat_with(app, "First")
     window, listed = app.window, app.window.sidebar.list
@@ -311,23 +302,22 @@ def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str
             action.triggered.connect(lambda checked=False, action=action: ran.append(action.text()))
     keys = {key for name in EDITING for key in QKeySequence.keyBindings(QKeySequence.StandardKey[name])}
     keys |= {QKeySequence(f"{also}{key}") for also in ("", "Ctrl+", "Alt+") for key in ("Backspace", "Del")}  # a Mac's too
-    for key in sorted(keys, key=QKeySequence.toString):
-        if where == "rename":
-            listed.rename(one)
-            (field,) = listed.findChildren(QLineEdit)
-        elif where == "find":
-            window.menus["find"].trigger()
-            field = window.transcript.find_bar.field
-        else:
-            field = {"composer": window.composer.field, "search": window.sidebar.search}[where]
-        ran.clear()
-        field.setFocus()
-        qtbot.keySequence(field, key)
-        assert not ran, f"{key.toString()} in the {where} field"
-        assert one in app.library.entries
-        if where == "rename":
-            qtbot.keyClick(field, Qt.Key.Key_Escape)
-            app.until(lambda: not listed.findChildren(QLineEdit))
+    window.menus["find"].trigger()
+    find = window.transcript.find_bar.field
+    for where, field in (("composer", window.composer.field), ("search", window.sidebar.search), ("find", find), ("rename", None)):
+        for key in sorted(keys, key=QKeySequence.toString):
+            if where == "rename":
+                window.sidebar.search.clear()
+                listed.rename(one)
+                (field,) = listed.findChildren(QLineEdit)
+            ran.clear()
+            field.setFocus()
+            qtbot.keySequence(field, key)
+            assert not ran, f"{key.toString()} in the {where} field"
+            assert one in app.library.entries
+            if where == "rename":
+                qtbot.keyClick(field, Qt.Key.Key_Escape)
+                app.until(lambda: not listed.findChildren(QLineEdit))
 
 
 def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Begin) -> None:
@@ -342,27 +332,26 @@ def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Begin) -> 
     assert library.folders == {folder.id: folder} and library.can_delete_preset("Mine")
 
 
-def test_folders_expand_and_collapse_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
-    app = start()
+def test_folders_expand_and_collapse_by_key_and_stay_so(begin: Begin, qtbot: QtBot) -> None:
+    app = begin()
     one = chat_with(app, "Inside")
     folder = app.library.add_folder("Work")
     app.library.move(one, folder.id)
-    listed = app.window.sidebar.list
+    listed = app.sidebar.list
     select(app, folder.id)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
-    index = listed._rows[folder.id].index()
-    assert not listed.isExpanded(index)
+    assert not listed.isExpanded(listed.index_of(folder.id))
     app.library.rename(one, "Renamed")
-    assert not listed.isExpanded(listed._rows[folder.id].index())
+    assert not listed.isExpanded(listed.index_of(folder.id))
     qtbot.keyClick(listed, Qt.Key.Key_Return)
-    assert listed.isExpanded(listed._rows[folder.id].index())
+    assert listed.isExpanded(listed.index_of(folder.id))
 
 
 def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
-    app.window.menus.show_row_menu(listed, listed.visualRect(listed._rows[first].index()).center())
+    app.window.menus.show_row_menu(listed, listed.visualRect(listed.index_of(first)).center())
     (menu,) = listed.findChildren(QMenu)
     delete = app.window.menus["delete"]
     assert delete in menu.actions()
@@ -376,19 +365,19 @@ def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> Non
 # Search
 
 
-def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: Start, qtbot: QtBot) -> None:
-    app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
+def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(begin: Begin, qtbot: QtBot) -> None:
+    app = begin(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
     app.run("regenerate")  # the needle is now in a version that is not shown
     app.until(lambda: not app.activity.busy)
     chat_with(app, "Two")
-    app.run("search")
-    side = app.window.sidebar
+    side = app.sidebar
+    side.focus_search()
     qtbot.keyClicks(side.search, "NEEDLE")
     app.until(lambda: len(side.results.hits()) == 1)
     qtbot.keyClick(side.search, Qt.Key.Key_Return)
     app.until(lambda: app.session.chat.id == first)
-    assert texts(app) == [("One", "A needle.")]
+    assert app.texts == [("One", "A needle.")]
     side.search.setText("nowhere to be found")
     app.until(lambda: side.empty.isVisible())
     assert "nowhere to be found" in side.empty.text()
@@ -432,26 +421,11 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
     app.until(lambda: again.window.sidebar.width() == 333)
 
 
-def test_every_control_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
-    app = start()
-    chat_with(app, "One")
-    app.run("delete")
-    app.window.dialogs.show_chat_settings()
-    for place in (app.window.sidebar, app.window.dialogs.find(ChatSettingsDialog), app.window.top_bar):
-        for widget in place.findChildren(QWidget):
-            takes_keys = widget.focusPolicy() != Qt.FocusPolicy.NoFocus and widget.isVisible()
-            inner = isinstance(widget, QLineEdit) and widget.objectName() == "qt_spinbox_lineedit"
-            if takes_keys and not inner and type(widget).__name__ not in ("QScrollArea", "QWidget"):
-                assert widget.accessibleName(), widget
-    app.window.dialogs.find(ChatSettingsDialog).accept()
-    QApplication.processEvents()
-
-
-def test_search_results_with_the_same_title_show_their_date(start: Start) -> None:
-    app = start()
+def test_search_results_with_the_same_title_show_their_date(begin: Begin) -> None:
+    app = begin()
     chat_with(app, "Needle"), chat_with(app, "Needle"), chat_with(app, "Needle alone")
-    app.window.sidebar.search.setText("needle")
-    results = app.window.sidebar.results
+    app.sidebar.search.setText("needle")
+    results = app.sidebar.results
     app.until(lambda: len(results.hits()) == 6)
     rows = [results.model().index(row, 0) for row in range(6)]
     assert {bool(row.data(WHEN)) for row in rows if row.data(TITLE) == "Needle"} == {True}
@@ -475,4 +449,4 @@ def test_undo_opens_the_deleted_chat_that_was_open(begin: Begin, elsewhere: bool
         assert app.session.chat.id == other
     else:
         app.until(lambda: app.session.chat.id == one)
-        assert texts(app)[0][0] == "One"
+        assert app.texts[0][0] == "One"

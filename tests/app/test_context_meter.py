@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.session.context_use import ContextUse, NextPrompt, measure
+from app.session.context_use import ContextUse, NextPrompt, measure, use_text
 from app.session.engine_adapter import Delivery, Receive
 from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.reply import Reply
-from app.views.chat.foot import sentence
+from app.views.chat.foot import ContextView
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
@@ -34,12 +34,13 @@ def counting(*replies: object) -> ScriptedEngine:
     return engine
 
 
-def shown(app: Running) -> str:
-    return app.window.foot.context.label.text()
+def shown(app: Session) -> str:
+    use = app.meter.use
+    return "Counting tokens…" if app.meter.counting else use_text(use) if use is not None else ""
 
 
-def test_chat_system_prompt_and_draft_are_counted_after_the_last_change(start: Start) -> None:
-    app = start(counting(answer("Four words in it.")))
+def test_chat_system_prompt_and_draft_are_counted_after_the_last_change(begin: Begin) -> None:
+    app = begin(counting(answer("Four words in it.")))
     app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
     app.ask("One two")
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
@@ -52,13 +53,14 @@ def test_chat_system_prompt_and_draft_are_counted_after_the_last_change(start: S
     assert len(app.engine.counted) <= before + 2, "it waits until the typing rests"
 
 
-def test_a_message_that_does_not_fit_is_reported_before_sending(start: Start) -> None:
-    app = start(counting())
+def test_a_message_that_does_not_fit_is_reported_before_sending(begin: Begin) -> None:
+    app = begin(counting())
     app.type("x " * 95)
     app.until(lambda: shown(app) == "5 tokens left")
     app.type("x " * 130)
     app.until(lambda: shown(app) == "The text doesn't fit: 130 tokens, 99 left")
-    assert app.window.foot.context.label.property("look") == "danger"
+    view = ContextView(app.theme, app.meter)
+    assert view.label.text() == shown(app) and view.label.property("look") == "danger"
     app.type("")
     app.until(lambda: shown(app).startswith("0 of 100"))
 
@@ -84,27 +86,26 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     assert len(app.engine.requests) == 1 and composer.text == ""
 
 
-def test_a_full_chat_says_so_whatever_the_message(start: Start) -> None:
-    app = start(counting(answer("word " * 97 + "end")))
+def test_a_full_chat_says_so_whatever_the_message(begin: Begin) -> None:
+    app = begin(counting(answer("word " * 97 + "end")))
     app.ask("One two")
     app.until(lambda: "This chat is full" in shown(app))
     app.type("Hi")
-    app.until(lambda: not app.window.composer.button.isEnabled())
-    app.until(lambda: "Counting" not in shown(app))
-    full = "This chat is full (100 tokens)"
-    assert shown(app) == full == app.window.composer.button.toolTip()
-    app.window.foot.send()
-    assert app.window.foot.full.isVisible() and app.notices == []  # it is said once, with ways to go on
+    app.until(lambda: bool(app.message.obstacle))
+    assert shown(app) == app.message.obstacle == "This chat is full (100 tokens)"
+    app.message.send()
+    assert app.message.chat_full and app.notices == []  # it is said once, with ways to go on
     app.session.edit(app.session.chat.turns[0])
     app.type("Hi")
-    app.until(lambda: app.window.composer.button.isEnabled())
+    app.until(lambda: "Counting" not in shown(app))
+    assert not app.message.obstacle
 
 
 def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one(
-    start: Start, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The count was dropped if the end of its job arrived in a later batch, and a message waited for it forever."""
-    app = start(counting(answer("Four words in it.")))
+    app = begin(counting(answer("Four words in it.")))
     app.ask("One two")
     submit = app.services.engine.submit
 
@@ -118,7 +119,7 @@ def test_a_message_that_does_not_fit_is_reported_if_the_events_arrive_one_by_one
     monkeypatch.setattr(app.services.engine, "submit", submit_unbatched)
     app.type("x " * 130)
     app.until(lambda: "doesn't fit" in shown(app))
-    assert not app.window.composer.button.isEnabled()
+    assert app.message.obstacle
 
 
 def test_a_reply_that_filled_the_context_is_not_continued(begin: Begin) -> None:
@@ -138,15 +139,15 @@ def test_a_refused_continuation_leaves_the_reply_as_it_was(begin: Begin) -> None
     assert app.answer == "Half" and app.can("resume")
 
 
-def test_the_meter_counts_a_message_that_the_engine_refused(start: Start) -> None:
-    app = start(counting([refuse("Too long.")]))
+def test_the_meter_counts_a_message_that_the_engine_refused(begin: Begin) -> None:
+    app = begin(counting([refuse("Too long.")]))
     app.ask("One two three")
     app.until(lambda: shown(app).startswith("3 of 100"))
 
 
-def test_a_growing_reply_is_added_without_asking_the_engine(start: Start) -> None:
+def test_a_growing_reply_is_added_without_asking_the_engine(begin: Begin) -> None:
     gate = threading.Event()
-    app = start(counting([PrefillProgress(30, 30, 0), commit("Half", 20), gate, commit(" more.", 2), done()]))
+    app = begin(counting([PrefillProgress(30, 30, 0), commit("Half", 20), gate, commit(" more.", 2), done()]))
     app.send("One two")
     app.until(lambda: shown(app) == "~50 of 100 tokens used · 50 left")
     asked = len(app.engine.counted)
@@ -157,18 +158,18 @@ def test_a_growing_reply_is_added_without_asking_the_engine(start: Start) -> Non
     assert len(app.engine.counted) == asked + 1
 
 
-def test_tokens_before_continue_are_counted_once(start: Start) -> None:
+def test_tokens_before_continue_are_counted_once(begin: Begin) -> None:
     gate = threading.Event()
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
-    app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
+    app = begin(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
     app.session.set_settings(replace(app.session.chat.settings, max_tokens=20))
     app.ask("One two")
     app.session.resume(app.session.chat.turns[0])
     app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")
-    assert "25 tokens" in app.reply.stats.facts.text()
+    assert "25 tokens" in wording.facts(app.reply)
     gate.set()
     app.until(lambda: not app.activity.busy)
-    assert "26 tokens" in app.reply.stats.facts.text()
+    assert "26 tokens" in wording.facts(app.reply)
 
 
 def test_an_interrupted_part_counts_in_the_tokens_of_the_reply() -> None:
@@ -186,23 +187,23 @@ def test_an_interrupted_part_counts_in_the_tokens_of_the_reply() -> None:
     assert "30 tokens" in wording.facts(reply)
 
 
-def test_an_edited_question_counts_only_the_messages_before_it(start: Start) -> None:
-    app = start(counting(answer("a b c"), answer("d e f")))
+def test_an_edited_question_counts_only_the_messages_before_it(begin: Begin) -> None:
+    app = begin(counting(answer("a b c"), answer("d e f")))
     app.ask("1")
     app.ask("2 3")
     app.session.edit(app.session.chat.turns[1])
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 
-def test_a_pasted_megabyte_is_counted(start: Start) -> None:
-    app = start(counting())
+def test_a_pasted_megabyte_is_counted(begin: Begin) -> None:
+    app = begin(counting())
     app.type("word " * 200_000)
     app.until(lambda: shown(app) == "The text doesn't fit: 200,000 tokens, 99 left")
 
 
 def test_a_full_context_is_reported() -> None:  # the bar above the composer says what to do
-    assert sentence(ContextUse(100, 100)) == sentence(ContextUse(2000, 100)) == "This chat is full (100 tokens)"
-    assert sentence(ContextUse(99, 100, exact=False)) == "~1 token left"
+    assert use_text(ContextUse(100, 100)) == use_text(ContextUse(2000, 100)) == "This chat is full (100 tokens)"
+    assert use_text(ContextUse(99, 100, exact=False)) == "~1 token left"
 
 
 def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
@@ -223,61 +224,58 @@ def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
     app.services.preferences.reset_text_size()
 
 
-def test_a_file_that_does_not_fit_is_named_and_can_be_removed(start: Start, tmp_path: Path, qtbot: QtBot) -> None:
-    app = start(counting())
+def test_a_file_that_does_not_fit_is_named_and_can_be_removed(begin: Begin, tmp_path: Path) -> None:
+    app = begin(counting())
     files = {"big.txt": "word " * 300, "small.txt": "a few words"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     app.type("Please summarize")
     app.attachments.attach([tmp_path / name for name in files])
     app.until(lambda: shown(app) == "big.txt doesn't fit: 308 tokens, 99 left")
-    assert app.window.foot.context.label.property("look") == "danger" and not app.window.composer.button.isEnabled()
-    qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
+    app.message.send()
     assert app.notices == ["big.txt doesn't fit: 308 tokens, 99 left. Remove it, or attach part of it."]
-    (remove,) = app.window.foot.notices._actions
-    assert remove.isVisible() and remove.text() == "Remove big.txt"
-    remove.click()
+    app.press("Remove big.txt")
     assert [file.name for file in app.attachments.files] == ["small.txt"] and app.notices == []
-    app.until(app.window.composer.button.isEnabled)
-    qtbot.keyClick(app.window.composer.field, Qt.Key.Key_Return)
+    app.until(lambda: "Counting" not in shown(app))
+    assert not app.message.obstacle
+    app.message.send()
     app.until(lambda: len(app.engine.requests) == 1 and not app.activity.busy)
     assert "a few words" in app.engine.requests[0].messages[-1].content
 
 
-def test_files_that_do_not_fit_together_are_named_as_a_whole(start: Start) -> None:
-    app = start(counting())
-    app.window.composer.show_draft("word " * 40, [Attachment("a.txt", "word " * 50), Attachment("b.txt", "word " * 45)])
+def test_files_that_do_not_fit_together_are_named_as_a_whole(begin: Begin) -> None:
+    app = begin(counting())
+    app.message.show_draft("word " * 40, [Attachment("a.txt", "word " * 50), Attachment("b.txt", "word " * 45)])
     app.until(lambda: shown(app) == "The message with its files doesn't fit: 151 tokens, 99 left")
 
 
-def test_the_meter_never_shows_an_old_number(start: Start) -> None:
+def test_the_meter_never_shows_an_old_number(begin: Begin) -> None:
     """It kept the number from before a long text was pasted, because the count was refused."""
-    app = start(counting(answer("Four words in it.")))
+    app = begin(counting(answer("Four words in it.")))
     app.ask("One two")
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
     changes: list[Callable[[], object]] = [
         lambda: app.type("word " * 40_000),
         lambda: app.type(""),
-        lambda: app.window.composer.show_draft("", [Attachment("a.txt", "word " * 500)]),
-        lambda: app.window.composer.show_draft("Hi", []),
+        lambda: app.message.show_draft("", [Attachment("a.txt", "word " * 500)]),
+        lambda: app.message.show_draft("Hi", []),
         lambda: app.session.set_settings(replace(app.session.chat.settings, system="Be brief.")),
         lambda: app.session.edit(app.session.chat.turns[0]),
         app.session.cancel_edit,
         app.session.new_chat,
     ]
-    meter = app.window.foot.context
     for change in changes:
         texts: list[str] = []
-        app.window.foot._meter.changed.connect(lambda texts=texts: texts.append(meter.label.text()))
+        app.meter.changed.connect(lambda texts=texts: texts.append(shown(app)))
         change()
         assert shown(app) == "Counting tokens…"
         app.until(lambda: shown(app) != "Counting tokens…")
         assert set(texts[:-1]) <= {"Counting tokens…"}, "nothing else is shown in between"
 
 
-def test_counting_an_old_text_is_canceled(start: Start) -> None:
-    app = start(counting())
-    meter = app.window.foot._meter
+def test_counting_an_old_text_is_canceled(begin: Begin) -> None:
+    app = begin(counting())
+    meter = app.meter
     app.type("One")
     meter.count_now()
     run = meter._run
@@ -287,8 +285,8 @@ def test_counting_an_old_text_is_canceled(start: Start) -> None:
     app.until(lambda: shown(app).startswith("2 of 100"))
 
 
-def test_a_count_that_fails_shows_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start(counting())
+def test_a_count_that_fails_shows_nothing(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin(counting())
     app.type("One")
     app.until(lambda: shown(app).startswith("1 of 100"))
 

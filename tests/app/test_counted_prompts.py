@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
+from app.session.context_use import use_text
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
 from app.storage.settings import ChatSettings
@@ -61,8 +62,7 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
-    foot = demo.window.foot
-    meter, sent = foot._meter, 0
+    meter, message, sent = demo.services.meter, demo.services.message, 0
 
     @settings(max_examples=8)  # each is answered by the demo pair
     @given(chats(), TEXTS, st.lists(FILES, max_size=2), st.lists(st.sampled_from(sorted(OFFERED)), unique=True), st.booleans())
@@ -72,7 +72,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
         demo.services.session._show(chat)
         if edit and chat.turns:
             demo.services.session.edit(chat.turns[-1])
-        foot.composer.show_draft(draft, list(files))
+        message.show_draft(draft, list(files))
         meter.count_now()
         qtbot.waitUntil(lambda: not meter.counting, timeout=PATIENCE_MS)
         use, before = meter.use, len(chat.turns)
@@ -80,7 +80,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
             assert use is not None
             return
         assert use.exact
-        foot.send()
+        message.send()
         qtbot.waitUntil(lambda: not demo.services.activity.busy, timeout=PATIENCE_MS)
         turn = chat.turns[-1]
         assert len(chat.turns) == before + (not edit or not before) and turn.reply.stats is not None, turn.reply.error
@@ -92,7 +92,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
 
 
 def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
-    foot = demo.window.foot
+    meter, message = demo.services.meter, demo.services.message
     long = "A sentence of some words, with 12 digits. " * 5000  # 210 KB
     names = {
         "text": "The text doesn't fit: about ",
@@ -109,10 +109,10 @@ def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot:
         tools = {"sum": Tool("Calculator", "sum", description=long)} if part == "tools" else {}
         demo.services.tools.offered = lambda settings, tools=tools: tools  # type: ignore[method-assign, misc]
         demo.services.session._show(chat)
-        foot.composer.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
-        foot.send()
-        qtbot.waitUntil(lambda: not foot._meter.counting, timeout=PATIENCE_MS)
-        use = foot._meter.use
+        message.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
+        message.send()
+        qtbot.waitUntil(lambda: not meter.counting, timeout=PATIENCE_MS)
+        use = meter.use
         assert use is not None and use.full and use.misfit is not None and use.misfit.part == part
-        assert foot.context.label.text().startswith(name) and foot.context.label.property("look") == "danger"
-        assert not demo.services.activity.busy and len(chat.turns) == (part == "chat") and not foot.waiting.isVisible()
+        assert use_text(use).startswith(name) and message.obstacle.startswith(name)
+        assert not demo.services.activity.busy and len(chat.turns) == (part == "chat") and not message.note

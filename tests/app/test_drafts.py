@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
-def test_an_unsent_message_is_restored_after_a_restart(start: Start, tmp_path: Path) -> None:
-    app = start(data=tmp_path)
+def test_an_unsent_message_is_restored_after_a_restart(begin: Begin, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
     app.ask("One")
     app.type('Not sent,\nyet: "ü" 中')
     app.session.edit(app.session.chat.turns[0])
     app.quit()
-    again = start(data=tmp_path)
-    again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
+    again = begin(data=tmp_path)
+    again.until(lambda: again.message.text == 'Not sent,\nyet: "ü" 中')
 
 
 def test_the_draft_the_models_and_the_window_are_saved_without_quitting(start: Start, tmp_path: Path) -> None:
@@ -32,8 +33,8 @@ def test_the_draft_the_models_and_the_window_are_saved_without_quitting(start: S
     app.until(lambda: settings.read_text() != before)
 
 
-def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_an_unsent_message_stays_with_its_chat(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
     app.ask("One")
     note = tmp_path / "note.md"
     note.write_text("A note.")
@@ -41,25 +42,25 @@ def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> 
     app.until(lambda: len(app.attachments.files) == 1)
     app.type("to the first")
     app.session.new_chat()
-    assert app.window.composer.text == "" and not app.attachments.files
+    assert app.message.text == "" and not app.attachments.files
     app.type("to a new one")
     first = next(iter(app.library.entries))
     app.session.open_chat(first)
     app.until(lambda: app.session.chat.id == first)
-    assert app.window.composer.text == "to the first" and [one.name for one in app.attachments.files] == ["note.md"]
+    assert app.message.text == "to the first" and [one.name for one in app.attachments.files] == ["note.md"]
     app.session.new_chat()
-    app.ask(app.window.composer.text)
+    app.ask(app.message.text)
     assert [turn.prompt for turn in app.session.chat.turns] == ["to a new one"]
     app.session.new_chat()
-    assert app.window.composer.text == "", "a sent message is not a draft"
+    assert app.message.text == "", "a sent message is not a draft"
 
 
-def test_text_typed_while_the_last_chat_opens_stays(start: Start, tmp_path: Path) -> None:
-    app = start(data=tmp_path)
+def test_text_typed_while_the_last_chat_opens_stays(begin: Begin, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
     app.ask("One")
     app.quit()
-    again = start(data=tmp_path, loaded=False)
+    again = begin(data=tmp_path, loaded=False)
     again.type("In a hurry")
     again.load()
     again.until(lambda: not again.session.chat.empty)
-    assert again.window.composer.text == "In a hurry"
+    assert again.message.text == "In a hurry"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QRect, QSettings
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from app.session.pair_survey import survey
 from app.session.recommendation import MIN_SPEED, max_speed, recommend
@@ -18,6 +18,8 @@ from app.session.services import last_pair
 from app.text.language import unbroken
 from app.views.models.pair_facts import facts_of
 from app.views.models.picker_dialog import PickerDialog
+from app.views.transcript.welcome import Welcome
+from app.widgets.theme import Theme
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
@@ -61,27 +63,27 @@ def test_only_active_experts_count_for_the_speed() -> None:
 
 
 @pytest.mark.parametrize("facts", [None, replace(FACTS, device="CPU"), FACTS], ids=["not measured", "CPU", "GPU"])
-def test_the_start_page_and_the_models_window_agree(
-    start: Start, facts: MachineFacts | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_start_page_and_the_models_window_agree(facts: MachineFacts | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once measured, the Models window called pairs comfortable that the start page called too slow for a CPU."""
     monkeypatch.setattr(machine, "load_facts", lambda: facts)
     monkeypatch.setattr(machine, "free_memory", lambda: 100 * GB)
     monkeypatch.setattr(sys, "platform", "linux")
-    welcome = start().window.transcript.welcome
+    found = recommend(SHIPPED, facts=facts)  # what the start page shows
     pairs = [one for one in survey().candidates if one.entry is not None and not one.why_not and one.shown.pair is not None]
     comfortable = [one.name for one in pairs if one.verdict_text == "Fits comfortably"]
-    assert bool(comfortable) == welcome.recommended.isVisible() == (facts is FACTS)
+    assert bool(comfortable) == (found is not None) == (facts is FACTS)
     assert comfortable or {"Fits, but too slow"} <= {one.verdict_text for one in pairs}
-    recommended = [one.name for one in pairs if one.recommended]
-    assert [welcome.recommended.name.text().split(",")[0]] * len(recommended) == recommended
+    assert {one.name for one in pairs if one.recommended} == ({found.entry.name} if found is not None else set())
     for name, text in [(one.name, facts_of(one, True).get("Speed")) for one in pairs if facts is not FACTS and one.shown.slow]:
         assert text == "Too slow without a GPU.", name
 
 
-def test_the_start_page_does_not_recommend_the_pair_in_use(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, working_set_bytes=GB))
-    assert start().window.transcript.welcome.recommended.isHidden()
+def test_without_a_fitting_pair_the_start_page_recommends_none(qapp: QApplication) -> None:
+    found = recommend(SHIPPED, facts=replace(FACTS, working_set_bytes=GB))
+    welcome = Welcome(Theme(qapp))
+    welcome.recommended.show_pair(found)
+    welcome.show_state(None, PAIR)
+    assert found is None and welcome.recommended.isHidden()
 
 
 def test_a_published_size_takes_precedence_over_an_estimate() -> None:
@@ -103,42 +105,56 @@ def on_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "free_memory", lambda: 12 * GB)
 
 
-@pytest.mark.parametrize("size", [(1000, 700), (1400, 1000)])
-def test_the_start_page_keeps_its_layout_when_the_pair_is_loaded(start: Start, on_a_mac: None, size: tuple[int, int]) -> None:
+def test_the_start_page_keeps_its_layout_when_the_pair_is_loaded(start: Start, on_a_mac: None) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, can_call_tools=True))
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
-    app.window.resize(*size)
     app.start()
     welcome = app.window.transcript.welcome
     app.until(lambda: welcome.progress.isVisible() and welcome.subtitle.text() == "Reading the weights…")
 
-    def places() -> list[QRect | None]:
+    def places(width: int, height: int) -> list[QRect | None]:
+        app.window.resize(width, height)
+        app.until(lambda: (app.window.width(), app.window.height()) == (width, height))
         app.window.transcript.settle()
         parts = (welcome.title, welcome.calculation, *welcome.cards, welcome.about_demo, welcome.recommended, welcome.private)
         welcome.layout().activate()
         return [part.geometry() if part.isVisible() else None for part in parts]
 
-    loading = places()
+    sizes = (1000, 700), (1400, 1000)
+    loading = [places(*size) for size in sizes]
     assert not welcome.calculation.isEnabled()
     engine.load_gate.set()
     app.until(lambda: app.loader.progress is None and welcome.calculation.isEnabled())
-    assert places() == loading and None not in loading
+    assert [places(*size) for size in sizes] == loading and not any(None in found for found in loading)
 
 
 def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: Start, on_a_mac: None) -> None:
-    welcome = start().window.transcript.welcome
+    app = start()
+    welcome = app.window.transcript.welcome
     assert "demo" in welcome.title.text() and "answers only a few kinds of questions" in welcome.about_demo.text()
     assert welcome.recommended.isVisible() and welcome.recommended.name.text() == "Qwen3.5 9B, 4-bit"
     facts = "About 7.4 GB · Fits comfortably · Up to 16 tok/s without DFlash · 2.2 to 4.4× as fast with DFlash on M5 Max 64 GB"
-    assert welcome.recommended.facts.text().replace("\N{NO-BREAK SPACE}", " ") == facts
+    shown = welcome.recommended.facts.text()
+    assert shown.replace("\N{NO-BREAK SPACE}", " ") == facts
+    assert "16\N{NO-BREAK SPACE}tok/s" in shown and "7.4\N{NO-BREAK SPACE}GB" in shown and "4.4× as fast" in shown
     assert len({card.accessibleName() for card in welcome.cards}) == 5
+    app.window.resize(700, 500)
+    app.until(lambda: welcome.width() < 500)
+    assert app.window.sidebar.isVisible() and welcome.cards[0].y() == welcome.cards[1].y(), "two columns next to the sidebar"
+    welcome.recommended.button.click()
+    dialog = app.window.dialogs.find(PickerDialog)
+    assert dialog is not None and dialog.isVisible()
+    app.until(lambda: app.services.picker.rows.current is not None)
+    current = app.services.picker.rows.current
+    assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"
+    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.loader.pair is not None and not app.loader.running)
+    assert welcome.recommended.isHidden() and welcome.about_demo.isHidden() and "demo" not in welcome.title.text()
 
 
-def test_numbers_and_units_stay_on_one_line(start: Start, on_a_mac: None) -> None:
+def test_numbers_and_units_stay_on_one_line() -> None:
     """“tok/s.” stood alone on a line."""
-    facts = start().window.transcript.welcome.recommended.facts.text()
-    assert "16\N{NO-BREAK SPACE}tok/s" in facts and "7.4\N{NO-BREAK SPACE}GB" in facts and "4.4× as fast" in facts
     assert unbroken("34–41 tok/s. Each token reads 2.50 GB.").split(" ") == [
         "34–41\xa0tok/s.",
         "Each",
@@ -146,24 +162,6 @@ def test_numbers_and_units_stay_on_one_line(start: Start, on_a_mac: None) -> Non
         "reads",
         "2.50\xa0GB.",
     ]
-
-
-def test_the_recommendation_opens_the_picker_at_its_variant(start: Start, on_a_mac: None) -> None:
-    app = start()
-    app.window.transcript.welcome.recommended.button.click()
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None and dialog.isVisible()
-    app.until(lambda: app.services.picker.rows.current is not None)
-    current = app.services.picker.rows.current
-    assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"
-
-
-def test_with_another_pair_the_start_page_recommends_nothing(start: Start) -> None:
-    app = start()
-    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
-    app.until(lambda: app.loader.pair is not None and not app.loader.running)
-    welcome = app.window.transcript.welcome
-    assert welcome.recommended.isHidden() and welcome.about_demo.isHidden() and "demo" not in welcome.title.text()
 
 
 def test_a_refusal_of_the_demo_offers_another_model(start: Start) -> None:
@@ -182,59 +180,39 @@ def test_refusals_are_recognized(text: str) -> None:
 
 
 def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) -> None:
+    """At the end, the page went back to the top."""
     app = start()
+    transcript, welcome = app.window.transcript, app.window.transcript.welcome
+    bar, last = transcript.verticalScrollBar(), welcome.recommended.button
+
+    def visible_height(widget: QWidget) -> int:
+        return widget.visibleRegion().boundingRect().height()
+
     app.window.resize(440, 420)
-    welcome = app.window.transcript.welcome
     app.until(lambda: welcome.width() <= 440)
-    bar = app.window.transcript.verticalScrollBar()
     assert bar.maximum() > 0 and bar.value() == 0  # scrolls instead of squeezing, and begins at the top
-    assert welcome.recommended.button.height() >= welcome.recommended.button.minimumSizeHint().height()
+    assert last.height() >= last.minimumSizeHint().height()
     for label in welcome.findChildren(QLabel):
         assert label.height() >= label.heightForWidth(label.width())
     assert welcome.height() >= welcome.height_for(welcome.width())
-
-
-@pytest.mark.parametrize("text_size", [15, 30])
-def test_every_example_can_be_reached_in_a_small_window(start: Start, on_a_mac: None, text_size: int) -> None:
-    """At the end, the page went back to the top."""
-    app = start()
-    app.services.preferences.text_size = text_size
-    app.window.resize(700, 500)
-    transcript = app.window.transcript
-    bar = transcript.verticalScrollBar()
-    app.until(lambda: bar.maximum() > 0)
-    bar.setValue(bar.maximum())
-    assert bar.value() == bar.maximum() > 0
-    last = transcript.welcome.recommended.button
-    assert last.visibleRegion().boundingRect().height() == last.height()
-    for card in transcript.welcome.cards:
-        bar.setValue(card.y())
-        assert card.visibleRegion().boundingRect().height() == card.height()
-    app.window.resize(700, 520)
-    assert bar.value() > 0
+    for text_size in (15, 30):
+        app.services.preferences.text_size = text_size
+        app.window.resize(700, 500)
+        app.until(lambda: app.window.height() == 500 and bar.maximum() > 0 and welcome.recommended.y() > 0)
+        bar.setValue(0)
+        assert max(card.geometry().bottom() for card in welcome.cards) < welcome.recommended.y()
+        assert text_size == 30 or visible_height(welcome.cards[0]) == welcome.cards[0].height()
+        bar.setValue(bar.maximum())
+        assert bar.value() == bar.maximum() > 0
+        assert visible_height(last) == last.height()
+        for card in welcome.cards:
+            bar.setValue(card.y())
+            assert visible_height(card) == card.height()
+        app.window.resize(700, 520)
+        assert bar.value() > 0
     app.ask("Hello")
     app.session.new_chat()
     assert bar.value() == 0
-
-
-@pytest.mark.parametrize("text_size", [15, 30])
-def test_the_examples_come_before_the_recommendation(start: Start, on_a_mac: None, text_size: int) -> None:
-    app = start()
-    app.services.preferences.text_size = text_size
-    app.window.resize(700, 500)
-    welcome = app.window.transcript.welcome
-    app.until(lambda: welcome.recommended.isVisible() and welcome.recommended.y() > 0)
-    assert max(card.geometry().bottom() for card in welcome.cards) < welcome.recommended.y()
-    if text_size == 15:
-        assert welcome.cards[0].visibleRegion().boundingRect().height() == welcome.cards[0].height()
-
-
-def test_the_examples_have_two_columns_next_to_the_sidebar(start: Start) -> None:
-    app = start()
-    app.window.resize(700, 500)
-    welcome = app.window.transcript.welcome
-    app.until(lambda: welcome.width() < 500)
-    assert app.window.sidebar.isVisible() and welcome.cards[0].y() == welcome.cards[1].y()
 
 
 def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> None:
@@ -246,12 +224,19 @@ def test_a_missing_model_offers_another_one_and_the_demo_once(start: Start) -> N
     texts = [button.text() for button in app.window.findChildren(QPushButton) if button.isVisible()]
     assert texts.count("Choose Another…") == texts.count("Use Demo") == 1
     assert not {"Try Again", "Load Again"} & set(texts)
+    assert app.window.top_bar.name.text() == "No models loaded"
+    app.send("Hello?")
+    assert app.window.composer.text == "Hello?"
     press(app, "Choose Another…")
     assert app.window.dialogs.find(PickerDialog) is not None
+    app.window.dialogs.close_all()
     engine.load_error = None
     press(app, "Use Demo")
     app.until(lambda: app.loader.pair is not None)
     assert app.notices == []
+    app.window.composer.button.click()
+    app.until(lambda: not app.activity.busy)
+    assert app.answer == "Fine."
 
 
 def test_a_pair_whose_folder_is_missing_stays_the_chosen_one(begin: Start, tmp_path: Path) -> None:

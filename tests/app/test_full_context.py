@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from app.views.chat.full_context import FullContextBar
 from app.views.transcript.message_views import DividerView
 from mlx_engine.contract.requests import LoadPair
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, words
-from tests.app.test_chats_window import texts
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
 def small_engine(*replies: Script) -> ScriptedEngine:
@@ -21,12 +22,12 @@ def small_engine(*replies: Script) -> ScriptedEngine:
     return engine
 
 
-def fill(app: Running) -> None:
+def fill(app: Session) -> None:
     """Ask until the chat has filled the context."""
     app.session.set_settings(replace(app.session.chat.settings, system="Be brief."))
     for number in range(3):
         app.ask(f"Question {number}")
-    app.until(app.window.foot.full.isVisible)
+    app.until(lambda: app.message.chat_full)
 
 
 LONG = [answer("word " * size + "end") for size in (29, 29, 35)]
@@ -46,7 +47,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     assert words(request.messages) > 100
     assert [message.content for message in request.messages][::2] == ["Be brief.", *(LONG_ANSWERS)]
     assert request.rolling == 0 and app.session.chat.turns[3].reply.left_out == 4
-    assert [prompt for prompt, _ in texts(app)] == [f"Question {number}" for number in range(4)], "the chat stays complete"
+    assert [prompt for prompt, _ in app.texts] == [f"Question {number}" for number in range(4)], "the chat stays complete"
     kinds = [item.kind for item in app.window.transcript.column.items]
     assert kinds == ["prompt", "reply", "prompt", "reply", "divider", "prompt", "reply", "prompt", "reply"]
     (divider,) = app.window.transcript.findChildren(DividerView)
@@ -64,50 +65,53 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
 LONG_ANSWERS = ["word " * 29 + "end", "word " * 29 + "end", "word " * 35 + "end"]
 
 
-def test_a_reply_that_filled_the_context_is_continued_in_the_window(start: Start) -> None:
+def test_a_reply_that_filled_the_context_is_continued_in_the_window(begin: Begin) -> None:
     cut_off = [commit("word " * 70, 70), done(reason="length", tokens=70)]
-    app = start(small_engine(answer("word " * 28), cut_off, [commit("end."), done(tokens=1)]))
+    app = begin(small_engine(answer("word " * 28), cut_off, [commit("end."), done(tokens=1)]))
     app.ask("One")
     app.ask("Two")
-    app.until(app.window.foot.full.isVisible)
-    app.window.foot.full.roll.click()
-    app.until(lambda: not app.activity.busy)
+    app.until(lambda: app.message.chat_full)
+    app.session.continue_rolling()
+    app.idle()
     assert app.session.chat.turns[1].reply.answer == "word " * 70 + "end."
     assert app.engine.requests[-1].rolling == 0 and app.engine.requests[-1].continue_from == "word " * 70
 
 
-def test_a_new_chat_opens_with_a_summary(start: Start) -> None:
-    app = start(small_engine(*LONG, answer("We counted words.")))
+def test_a_new_chat_opens_with_a_summary(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer("We counted words.")))
     app.activity.use(LoadPair(Path("target")))
     app.until(lambda: not app.loader.running)
     app.services.preferences.chat_titles = False
     fill(app)
-    app.window.foot.full.summarize.click()
+    bar = FullContextBar(app.theme, app.services)
+    bar.summarize.click()
     app.until(lambda: app.session.chat.empty)
-    assert app.window.composer.text == "Summary of “Question 0”:\n\nWe counted words.\n\n"
+    assert app.message.text == "Summary of “Question 0”:\n\nWe counted words.\n\n"
     request = app.engine.requests[-1]
     assert request.messages[-1].content.startswith("Summarize our conversation") and request.rolling == 0
     assert app.session.chat.settings.system == "Be brief." and not app.session.chat.settings.rolling
-    app.until(lambda: not app.window.foot.full.isVisible())
+    app.until(lambda: not app.message.chat_full)
 
 
-def test_a_summary_can_be_canceled(start: Start) -> None:
+def test_a_summary_can_be_canceled(begin: Begin) -> None:
     gate = threading.Event()
-    app = start(small_engine(*LONG, [commit("We"), gate, done()], answer("Again.")))
+    app = begin(small_engine(*LONG, [commit("We"), gate, done()], answer("Again.")))
     app.activity.use(LoadPair(Path("target")))
     app.until(lambda: not app.loader.running)
     app.services.preferences.chat_titles = False
     fill(app)
-    chat, bar = app.session.chat, app.window.foot.full
+    chat, bar = app.session.chat, FullContextBar(app.theme, app.services)
     bar.summarize.click()
     assert bar.label.text() == "Summarizing the chat…" and not bar.roll.isVisible()
     app.until(lambda: len(app.engine.requests) == 4)
     bar.cancel.click()
     app.until(lambda: app.engine.closed_early == 1 and not app.services.engine.busy)
-    assert app.session.chat is chat and bar.roll.isVisible() and app.window.composer.text == ""
+    assert app.session.chat is chat and bar.roll.isVisible() and app.message.text == ""
 
 
-def test_the_demo_pair_offers_no_summary(start: Start) -> None:
-    app = start(small_engine(*LONG))
+def test_the_demo_pair_offers_no_summary(begin: Begin) -> None:
+    app = begin(small_engine(*LONG))
     fill(app)
-    assert app.window.foot.full.roll.isVisible() and not app.window.foot.full.summarize.isVisible()
+    bar = FullContextBar(app.theme, app.services)
+    bar.refresh()
+    assert bar.roll.isVisible() and not bar.summarize.isVisible()

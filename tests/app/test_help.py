@@ -8,36 +8,37 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QProcess, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.session.commands import plain_title
 from app.views.settings.settings_dialog import SettingsDialog
-from app.window.help import FOLDER, PAGES, SHORTCUTS, HelpDialog, page_html
+from app.window.help import FOLDER, PAGES, HelpDialog, page_html
 from app.window.report import ReportDialog, report
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
 ALL_PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
-def test_the_user_guide_opens_and_its_links_lead_to_other_pages(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start(loaded=False)
-    app.run("guide")
+def test_the_user_guide_opens_and_its_links_lead_to_other_pages(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin(loaded=False)
+    app.window.dialogs.show_help()
     dialog = app.window.dialogs.find(HelpDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "User Guide"
     assert "How do I chat?" in dialog.text.toPlainText()
-    dialog._follow(QUrl("exactness.md#what-does-exact-mode-promise"))
+    dialog.text.anchorClicked.emit(QUrl("exactness.md#what-does-exact-mode-promise"))
     assert dialog.page == "exactness" and dialog.text.verticalScrollBar().value() > 0
-    dialog._follow(QUrl("kernels.md"))
+    dialog.text.anchorClicked.emit(QUrl("kernels.md"))
     assert dialog.page == "kernels" and dialog.list.currentItem() is None
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda address: opened.append(address.toString()))
-    dialog._follow(QUrl("https://example.org/x.md"))
-    dialog._follow(QUrl("file:///etc/passwd"))
-    dialog._follow(QUrl("../../etc/passwd.md"))
+    dialog.text.anchorClicked.emit(QUrl("https://example.org/x.md"))
+    dialog.text.anchorClicked.emit(QUrl("file:///etc/passwd"))
+    dialog.text.anchorClicked.emit(QUrl("../../etc/passwd.md"))
     assert opened == ["https://example.org/x.md"] and dialog.page == "kernels"
     before = dialog.text.toPlainText()
     app.services.preferences.appearance = "dark"
@@ -59,9 +60,9 @@ def test_the_list_has_the_pages_for_users() -> None:
     assert set(ALL_PAGES) - set(PAGES) == {"architecture", "kernels", "releasing"}
 
 
-def test_help_is_searched(start: Start) -> None:
-    app = start(loaded=False)
-    app.run("guide")
+def test_help_is_searched(begin: Begin) -> None:
+    app = begin(loaded=False)
+    app.window.dialogs.show_help()
     dialog = app.window.dialogs.find(HelpDialog)
     listed = lambda: [dialog.list.item(row).text() for row in range(dialog.list.count()) if not dialog.list.item(row).isHidden()]  # noqa: E731
     everything = listed()
@@ -77,20 +78,17 @@ def test_help_is_searched(start: Start) -> None:
     assert listed() == everything and not dialog.none.isVisible() and not dialog.text.extraSelections()
 
 
-def test_the_shortcuts_are_those_of_the_menus(start: Start) -> None:
+def test_the_shortcuts_are_those_of_the_menus_and_wrap_between_keys(start: Start, qtbot: QtBot) -> None:
     app = start(loaded=False)
+    about = app.window.menus["about"]
+    menus = [menu.title() for menu in (top.menu() for top in app.window.menuBar().actions()) if about in menu.actions()]
+    assert menus == ["&Help"] and about.menuRole() == QAction.MenuRole.AboutRole  # which macOS moves
     app.run("shortcuts")
     dialog = app.window.dialogs.find(HelpDialog)
     shown = dialog.text.toPlainText().replace("\u200b", "")
     for action in (app.window.menus["new_chat"], app.window.menus["stop"], app.window.menus["guide"]):
         assert action.text().replace("&", "") in shown and action.shortcut().toString() in shown
-    assert "Chat" in shown and app.window.menus["about"].text() not in shown
-
-
-def test_shortcuts_wrap_between_keys_and_are_found(start: Start, qtbot: QtBot) -> None:
-    app = start(loaded=False)
-    app.window.dialogs.show_help(SHORTCUTS)
-    dialog = app.window.dialogs.find(HelpDialog)
+    assert "Chat" in shown and about.text() not in shown
     app.until(dialog.isActiveWindow)
     qtbot.keyClick(dialog.list, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     assert dialog.focusWidget() is dialog.search
@@ -113,15 +111,8 @@ def test_titles_lose_their_access_keys() -> None:
     ]
 
 
-def test_about_is_in_the_help_menu_or_the_apps_own(start: Start) -> None:
-    app = start(loaded=False)
-    about = app.window.menus["about"]
-    menus = [menu.title() for menu in (top.menu() for top in app.window.menuBar().actions()) if about in menu.actions()]
-    assert menus == ["&Help"] and about.menuRole() == QAction.MenuRole.AboutRole  # which macOS moves
-
-
 def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.setattr(
@@ -130,8 +121,8 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     crash = tmp_path / "crash-before.log"
     crash.write_text("Fatal Python error in /home/someone/y\n")
     os.utime(crash, (0, datetime(2026, 11, 20, 9, 30).timestamp()))
-    app = start(loaded=False)
-    app.run("report")
+    app = begin(loaded=False)
+    app.window.dialogs.show_report()
     dialog = app.window.dialogs.find(ReportDialog)
     app.until(dialog.status.isHidden)
     version = app.services.updates.release.version
@@ -149,7 +140,7 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     assert "Can't save the report" in dialog.status.text()
 
 
-def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.window.report.child.command", lambda module: ("/nowhere/python", []))
     app = begin(loaded=False)
     app.window.dialogs.show_report()
@@ -157,13 +148,13 @@ def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(begin:
     app.window.dialogs.find(ReportDialog).accept()
     monkeypatch.setattr("app.window.report.child.command", lambda module: (sys.executable, ["-c", "import time; time.sleep(600)"]))
     app.window.dialogs.show_report()
-    process = app.window.dialogs.find(ReportDialog)._process
+    process = app.window.dialogs.find(ReportDialog).findChild(QProcess)
     assert process.waitForStarted(60_000)
     app.window.dialogs.find(ReportDialog).accept()
     assert process.state() == process.ProcessState.NotRunning
 
 
-def test_report_runs_the_checks_of_this_installation(begin: Start) -> None:
+def test_report_runs_the_checks_of_this_installation(begin: Begin) -> None:
     """Until MLX runs. What the demo pair's check says is tested with the checks, and takes seconds."""
     app = begin(loaded=False)
     app.window.dialogs.show_report()
@@ -173,7 +164,7 @@ def test_report_runs_the_checks_of_this_installation(begin: Start) -> None:
     assert report("", "", "") == "Slipstream development build"
 
 
-def test_the_privacy_pane_leads_to_the_page_about_privacy(begin: Start) -> None:
+def test_the_privacy_pane_leads_to_the_page_about_privacy(begin: Begin) -> None:
     app = begin(loaded=False)
     app.window.dialogs.show_settings("privacy")
     settings = app.window.dialogs.find(SettingsDialog)

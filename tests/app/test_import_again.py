@@ -20,11 +20,11 @@ from app.storage.recognition import add_missing, outline, overlap
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.store import Snapshot, Store
 from tests.app.chats import chats, same
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Session
 from tests.app.scripted_engine import commit
-from tests.app.test_chats_window import chat_with, texts
+from tests.app.test_chats_window import chat_with
 
-Start = Callable[..., Running]
+Begin = Callable[..., Session]
 files = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
@@ -214,9 +214,9 @@ def test_a_deleted_chat_is_imported_again(tmp_path: Path) -> None:
 # In the window
 
 
-def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start, tmp_path: Path) -> None:
-    app = start()
-    library, bar = app.library, app.window.foot.notices
+def test_an_import_says_what_was_there_and_adds_messages_on_request(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
+    library = app.library
     data = [conversation(number, f"Question {number}", "Answer") for number in range(3)]
     file = write(tmp_path / "conversations.json", data)
     library.import_file(file)
@@ -232,34 +232,32 @@ def test_an_import_says_what_was_there_and_adds_messages_on_request(start: Start
     data[2] = conversation(2, "Question 2", "Answer", "Later", "Reply")
     library.import_file(write(file, [*data, conversation(9, "New")]))
     app.until(lambda: app.notices == ["Imported 1 chat. 3 chats already there. New messages in 2 chats."])
-    assert texts(app)[-1][0] == "My own" and len(library.entries) == 4
-    (add,) = [one for one in bar._actions if one.text() == "Add Messages"]
-    add.click()
+    assert app.texts[-1][0] == "My own" and len(library.entries) == 4
+    app.press("Add Messages")
     app.until(lambda: app.notices == ["Added the new messages to 2 chats."])
-    assert [prompt for prompt, _ in texts(app)] == ["Question 1", "My own"]
+    assert [prompt for prompt, _ in app.texts] == ["Question 1", "My own"]
     assert app.session.chat.turns[1].asked.place == (1, 2), "the file's messages are a version"
     (two,) = [entry.id for entry in library.entries.values() if entry.title == "Chat 2"]
     app.session.open_chat(two)
     app.until(lambda: app.session.chat.id == two)
-    assert [prompt for prompt, _ in texts(app)] == ["Question 2", "Later"]
+    assert [prompt for prompt, _ in app.texts] == ["Question 2", "Later"]
     library.import_file(file)
     app.until(lambda: app.notices == ["4 chats already there."])
 
 
-def test_show_opens_an_imported_chat_and_undo_removes_all(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_show_opens_an_imported_chat_and_undo_removes_all(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
     chat_with(app, "Mine")
-    library, bar = app.library, app.window.foot.notices
+    library = app.library
     file = write(tmp_path / "conversations.json", [conversation(number, f"Question {number}") for number in range(60)])
     for act in ("Show", "Undo"):
         library.import_file(file)
         app.until(lambda: "Imported 60 chats." in app.notices)
-        assert app.window.sidebar.undo_bar.isHidden(), "it is said once"
-        (made,) = [one for one in bar._actions if one.text() == act]
-        made.click()
+        assert app.sidebar.undo_bar.isHidden(), "it is said once"
+        app.press(act)
         if act == "Show":
             app.until(lambda: app.session.chat.title == "Chat 59")
-            listed = app.window.sidebar.list
+            listed = app.sidebar.list
             assert listed.viewport().rect().contains(listed.visualRect(listed.currentIndex()))
             app.run("undo_delete")
         assert len(library.entries) == 1
@@ -285,7 +283,7 @@ class SlowFile:
         self.at_third.wait()
 
 
-def test_an_import_shows_its_progress(begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_shows_its_progress(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a thousand chats, nothing was shown for a minute."""
     session, shares = begin(loaded=False), list[float | None]()
     library = session.library
@@ -300,7 +298,7 @@ def test_an_import_shows_its_progress(begin: Callable[..., Session], tmp_path: P
 
 
 def test_an_import_that_the_store_starts_again_can_be_canceled(
-    begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After an error of the database, the store rebuilds its index and does its work again."""
     session, errors = begin(loaded=False), [sqlite3.DatabaseError("database disk image is malformed")]
@@ -322,9 +320,7 @@ def test_an_import_that_the_store_starts_again_can_be_canceled(
 
 
 @pytest.mark.parametrize("quits", [False, True])
-def test_a_canceled_import_adds_nothing(
-    begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quits: bool
-) -> None:
+def test_a_canceled_import_adds_nothing(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quits: bool) -> None:
     """Quitting cancels it, too: it would keep the app from ending."""
     session = begin(loaded=False)
     library = session.library

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from app.storage import wording
 from app.storage.database import FILE, open_store
 from app.storage.store import Store
-from tests.app.conftest import Running, Session, reply_views
+from tests.app.conftest import Session
 from tests.app.scripted_engine import ScriptedEngine, commit, done
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +112,7 @@ def killed(tmp_path: Path) -> tuple[Path, list[tuple[str, int]]]:
 
 
 def test_kill_9_during_a_reply_loses_at_most_a_second(
-    killed: tuple[Path, list[tuple[str, int]]], start: Callable[..., Running]
+    killed: tuple[Path, list[tuple[str, int]]], begin: Callable[..., Session]
 ) -> None:
     folder, notes = killed
     handed = [length for what, length in notes if what == "handed"]
@@ -129,12 +130,10 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
         assert (turn.prompt, turn.reply.reason) == ("Tell me everything", "interrupted")
         assert len(turn.reply.answer) >= kept[-1] > 0
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
-    app = start(ScriptedEngine(), data=folder)
+    app = begin(ScriptedEngine(), data=folder)
     app.until(lambda: bool(app.session.chat.turns))
-    view = reply_views(app.window.transcript)[-1]
-    assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
-    app.until(view.buttons.resume.isVisible)
-    assert view.buttons.compare.isVisible()
+    assert wording.facts(app.reply).endswith("interrupted: Slipstream quit before the reply was complete")
+    assert app.can("resume") and app.can("compare")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
     assert [request.messages[-1].content for request in app.engine.requests] == ["Tell me everything"] * 2

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTranslator
+from PySide6.QtWidgets import QApplication
 
 from app.session.pair_survey import survey
 from app.storage import wording
@@ -22,13 +23,14 @@ from app.text.language import LANGUAGES, tr
 from app.views.machine.this_mac import duration, rate
 from app.views.tools.server_card import server_title
 from app.views.transcript.call_card import server_name
-from app.views.transcript.welcome import examples
+from app.views.transcript.welcome import Welcome, examples
+from app.widgets.theme import Theme
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import LoadPair, ToolCall
 from mlx_engine.mcp.config import BUILTINS
 from mlx_engine.mcp.record import CallRecord
-from tests.app.conftest import Running
-from tests.app.scripted_engine import refuse
+from tests.app.conftest import Running, Session
+from tests.app.scripted_engine import PAIR, refuse
 from tests.examples import SAMPLE
 
 ROOT = Path(__file__).parents[2]
@@ -265,29 +267,28 @@ def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # typ
 
 
 def test_the_demo_pair_has_the_same_name_everywhere(
-    restored: None, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+    restored: None, begin: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use("de")
-    window = start().window
+    app = begin()
     (listed,) = [pair.name for pair in survey().candidates if pair.id == "demo"]
-    assert listed == window.top_bar.name.text() == "Demo-Paar"
+    assert listed == app.loader.pair.name == "Demo-Paar"
 
 
 @pytest.mark.parametrize("code", ["en", "de", "zh_CN"])
 def test_the_examples_of_the_demo_pair_are_english(
-    code: str, restored: None, start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+    code: str, restored: None, qapp: QApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The demo pair understands only English, and the page didn't say so."""
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use(code)
-    app = start()
-    welcome = app.window.transcript.welcome
+    welcome = Welcome(Theme(qapp))
+    welcome.show_state(None, PAIR, demo=True)
     in_english, translations = [[example[at] for example in examples()] for at in (1, 2)]
     assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == in_english
     assert (tr("The demo model understands only English.") in welcome.about_demo.text()) == (code != "en")
-    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
-    app.until(lambda: app.loader.pair is not None and not app.loader.running)
+    welcome.show_state(None, PAIR, demo=False)
     assert [card.prompt for card in (welcome.calculation, *welcome.cards)] == translations
     assert code == "en" or not set(in_english) & set(translations)
 
@@ -304,11 +305,11 @@ def test_sentences_are_joined_as_in_the_language(code: str, expected: str, resto
 
 
 def test_notices_are_joined_as_in_chinese(
-    restored: None, start: Callable[..., Running], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    restored: None, begin: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use("zh_CN")
-    app = start()
+    app = begin()
     app.engine.load_error = refuse("无法载入。")
     app.activity.use(LoadPair(Path("/somewhere")))
     app.until(lambda: app.loader.progress is None)

@@ -1,8 +1,8 @@
 """The window's layout: widths, edges, and placeholders."""
 
 from collections.abc import Callable
+from typing import get_args
 
-import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
@@ -11,19 +11,26 @@ from app.system.appearance import Appearance
 from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.server.server_dialog import ServerDialog
 from app.widgets.layout import SCREEN_SHARE, ScrollingPage
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import ScriptedEngine, answer
 from tests.app.widgets.test_colors import contrast
 
 Start = Callable[..., Running]
 
 
-def test_the_sidebar_is_narrower_in_a_small_window(start: Start) -> None:
-    """It kept 250 of 700 pixels."""
-    app = start()
+def test_the_sidebar_is_narrower_in_a_small_window_and_placeholders_are_legible(start: Start) -> None:
+    """The sidebar kept 250 of 700 pixels."""
+    app = start(loaded=False)
+    app.window.show()
     for window, sidebar in ((1000, 250), (700, 190), (800, 200), (1600, 250)):
         app.window.resize(window, 700)
         app.until(lambda sidebar=sidebar: app.window.sidebar.width() == sidebar)
+    for appearance in get_args(Appearance):
+        app.theme.set_appearance(appearance)
+        for field in (app.window.sidebar.search, app.window.composer.field):
+            field.ensurePolished()
+            color = field.palette().color(QPalette.ColorRole.PlaceholderText)
+            assert color.alpha() == 255 and contrast(color.name(), app.theme.colors.raised) >= 4.5
 
 
 def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> None:
@@ -47,17 +54,6 @@ def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> N
         assert edit.width() - edit.fontMetrics().horizontalAdvance(edit.text()) <= 4
 
 
-@pytest.mark.parametrize("appearance", ["light", "dark"])
-def test_placeholders_are_legible(start: Start, appearance: Appearance) -> None:
-    app = start()
-    app.theme.set_appearance(appearance)
-    app.window.show()
-    for field in (app.window.sidebar.search, app.window.composer.field):
-        field.ensurePolished()
-        color = field.palette().color(QPalette.ColorRole.PlaceholderText)
-        assert color.alpha() == 255 and contrast(color.name(), app.theme.colors.raised) >= 4.5
-
-
 def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
     app = start(ScriptedEngine([answer("word\n\n" * 100)]))
     app.window.show()
@@ -73,8 +69,8 @@ def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
     app.until(lambda: transcript.soft_edge.geometry().bottom() == transcript.viewport().geometry().bottom() and below > 0)
 
 
-def test_dialogs_scroll_only_if_the_screen_is_too_small(start: Start) -> None:
-    app = start()
+def test_dialogs_scroll_only_if_the_screen_is_too_small(begin: Callable[..., Session]) -> None:
+    app = begin()
     app.window.resize(700, 500)
     app.window.dialogs.show_server()
     app.window.dialogs.show_chat_settings()

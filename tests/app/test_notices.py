@@ -3,17 +3,33 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLineEdit, QWidget
+
 from app.session.notice import Notice, NoticeAction
+from app.views.chat.notice_bar import NoticeBar
+from app.widgets.layout import column
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
-from tests.app.conftest import Running
+from tests.app.conftest import Session
 from tests.app.test_chats_window import chat_with
 
-Start = Callable[..., Running]
+Begin = Callable[..., Session]
 
 
-def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
-    app = start()
+def bar_of(app: Session) -> NoticeBar:
+    """Return the bar above a field that has the focus."""
+    panel, field, bar = QWidget(), QLineEdit(), NoticeBar(app.theme, app.services.notices)
+    column(field, None, bar, parent=panel)
+    app.window.setCentralWidget(panel)
+    panel.show()
+    field.setFocus()
+    return bar
+
+
+def test_several_imports_leave_one_notice(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
     library = app.library
     one = chat_with(app, "One")
     library.export_chats([one], tmp_path / "one.json")
@@ -25,8 +41,8 @@ def test_several_imports_leave_one_notice(start: Start, tmp_path: Path) -> None:
     assert [text for text in app.notices if "Imported" in text] == ["Imported 1 chat."]
 
 
-def test_a_success_replaces_the_notice_about_an_earlier_failure(start: Start, tmp_path: Path) -> None:
-    app = start()
+def test_a_success_replaces_the_notice_about_an_earlier_failure(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
     library = app.library
     one, file = chat_with(app, "One"), tmp_path / "one.json"
     (tmp_path / "broken.json").write_text("{")
@@ -42,28 +58,29 @@ def test_a_success_replaces_the_notice_about_an_earlier_failure(start: Start, tm
     assert app.notices == [f"Exported 1 chat to {file}.", "1 chat already there."]
 
 
-def test_one_notice_is_shown_at_a_time_and_can_be_closed(start: Start) -> None:
-    app = start()
-    bar = app.window.foot.notices
+def test_one_notice_is_shown_at_a_time_and_can_be_closed(begin: Begin) -> None:
+    app = begin(loaded=False)
+    bar = bar_of(app)
     for text in ("First.", "Second.", "First."):
         app.services.notices.post(text)
     app.services.notices.post(Notice("Third.", "error"))
     assert app.notices == ["Second.", "First.", "Third."] and bar.label.text() == "Third."
+    assert bar.property("look") == "error"
     bar.close_button.click()
-    assert bar.label.text() == "First." and bar.isVisible()
+    assert bar.label.text() == "First." and bar.isVisible() and bar.property("look") == "notice"
     bar.close_button.click()
     bar.close_button.click()
     assert not bar.isVisible() and app.notices == []
 
 
-def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Start) -> None:
-    app = start()
+def test_notices_stay_when_another_chat_is_opened(begin: Begin) -> None:
+    app = begin()
     one, _ = chat_with(app, "One"), chat_with(app, "Two")
-    app.window.composer.field.submitted.emit()
+    app.message.send()
     app.services.notices.post(Notice("Disk problem.", "error"))
     app.services.notices.post("Exported.")
     assert app.notices == ["Write a message first.", "Disk problem.", "Exported."]
-    assert [item.kind for item in app.window.transcript.column.items] == ["prompt", "reply"]
+    assert app.texts == [("Two", "Fine.")]
     app.session.open_chat(one)
     app.until(lambda: app.session.chat.id == one)
     assert app.notices == ["Disk problem."]
@@ -71,9 +88,10 @@ def test_notices_are_outside_the_chat_and_stay_when_another_is_opened(start: Sta
     assert app.notices == []
 
 
-def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
-    app = start()
-    bar = app.window.foot.notices
+def test_a_notice_goes_away_unless_it_needs_an_action(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.views.chat.notice_bar.SHOWN_MS", 1)
+    app = begin(loaded=False)
+    bar = bar_of(app)
     done: list[str] = []
     lasting = [
         Notice("An error.", "error"),
@@ -85,19 +103,19 @@ def test_a_notice_goes_away_unless_it_needs_an_action(start: Start) -> None:
     ]
     for notice in (*lasting, Notice("Exported."), Notice("Imported.", actions=(NoticeAction("Show", lambda: None),))):
         app.services.notices.post(notice)
-    assert bar._timer.isActive()
-    bar._timer.timeout.emit()
-    assert app.notices == [notice.text for notice in lasting] and not bar._timer.isActive()
-    (add,) = bar._actions
+    assert bar.findChild(QTimer).isActive()
+    app.until(lambda: app.notices == [notice.text for notice in lasting])
+    assert not bar.findChild(QTimer).isActive()
+    (add,) = bar.shown_actions
     assert add.text() == "Add" and add.isVisible()
     add.click()
     assert done == ["added"] and app.notices == [notice.text for notice in lasting[:-1]]
 
 
-def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(start: Start, tmp_path: Path) -> None:
+def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(begin: Begin, tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"notes": ')
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     reasons = (
         "The list of servers isn't valid JSON (",
         "“notes” needs either a command or a URL.",
@@ -116,11 +134,11 @@ def test_a_damaged_mcp_json_is_reported_at_the_start_and_when_it_changes(start: 
     assert app.notices == ["Another error."], "the file has been repaired"
 
 
-def test_connections_that_are_readable_again_are_used_and_kept(start: Start, tmp_path: Path) -> None:
+def test_connections_that_are_readable_again_are_used_and_kept(begin: Begin, tmp_path: Path) -> None:
     """The next change wrote a list without them, and the notice stayed."""
     file = tmp_path / "connections.json"
     file.mkdir()
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     endpoints = app.services.picker.endpoints
     (notice,) = app.notices
     messages: list[str] = []
@@ -136,9 +154,9 @@ def test_connections_that_are_readable_again_are_used_and_kept(start: Start, tmp
     assert [saved.name for saved in read_endpoints(file)] == ["Studio", "Mac", "Mini"]
 
 
-def test_the_notice_about_damaged_connections_goes_once_new_ones_are_stored(start: Start, tmp_path: Path) -> None:
+def test_the_notice_about_damaged_connections_goes_once_new_ones_are_stored(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text("{")
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     endpoints = app.services.picker.endpoints
     endpoints.reload()
     assert len(app.notices) == 1 and "was damaged" in app.notices[0]

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import Qt
 
+from app.session.context_use import use_text
 from app.storage import wording
 from app.storage.comparison_record import ComparisonRecord
-from app.views.chat.full_context import SummaryRunner
 from app.views.compare.compare_view import CompareDialog
 from app.views.machine.this_mac import ThisMacDialog
+from app.views.tools.tools_button import ToolsButton
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Running, Session
@@ -185,9 +186,9 @@ class TestCapabilities:
             assert app.session.next_mode == "plain" and not app.can("dflash")
             assert "the server doesn't report speculative decoding" in str(app.loader.pair.why_plain)
 
-    def test_tools_are_off_if_the_server_cannot_call_them(self, start: Start) -> None:
-        app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
-        tools = app.window.foot.tools
+    def test_tools_are_off_if_the_server_cannot_call_them(self, begin: Begin) -> None:
+        app = begin(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
+        tools = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens)
         assert tools.isEnabled()
         with connected(app, LLAMA) as replay:
             assert not tools.isEnabled()
@@ -249,11 +250,11 @@ class TestPrivateChats:
             host = replay.url.removeprefix("http://")
             refusal = f"This chat is private, so it isn't sent to {host}. Choose a model on this computer."
             turn = app.session.chat.turns[-1]
-            assert not app.send("A secret")
+            app.send("A secret")
             app.session.regenerate(turn)
             app.services.comparer.compare_turn(turn)
-            SummaryRunner(app.session, app.activity, app.services.engine, app.services.notices, app.services).start()
-            assert app.notices[-4:] == [refusal] * 4
+            app.services.summary.start()
+            assert [notice.text for notice in app.noticed[-4:]] == [refusal] * 4
             assert len(app.session.chat.turns) == 1
             assert replies_asked(replay) == 0
             app.session.set_settings(replace(app.session.chat.settings, private=False))
@@ -271,12 +272,12 @@ class TestPrivateChats:
             assert not titles._waiting and replies_asked(replay) == 0
 
     @pytest.mark.parametrize("private", (False, True))
-    def test_nothing_is_sent_while_connecting(self, start: Start, private: bool, tmp_path: Path) -> None:
-        app = start()
+    def test_nothing_is_sent_while_connecting(self, begin: Begin, private: bool, tmp_path: Path) -> None:
+        app = begin()
         app.session.set_settings(replace(app.session.chat.settings, private=private))
         app.type("A draft")
-        app.window.foot._meter.count_now()
-        app.until(lambda: not app.window.foot._meter.counting)
+        app.meter.count_now()
+        app.until(lambda: not app.meter.counting)
         counted, gate = len(app.engine.counted), threading.Event()
 
         def models(_: bytes) -> Response:
@@ -290,25 +291,25 @@ class TestPrivateChats:
             (tmp_path / "notes.txt").write_text("Notes")
             app.attachments.attach([tmp_path / "notes.txt"])
             app.until(lambda: bool(app.attachments.files))
-            app.window.foot._meter.count_now()
-            app.window.composer.button.click()
-            assert app.window.foot.waiting.isVisible()
+            app.meter.count_now()
+            app.message.send()
+            assert app.message.note
             gate.set()
             app.until(lambda: not app.loader.running and not app.activity.busy)
-            app.until(lambda: app.window.foot.waiting.isHidden())
+            app.until(lambda: not app.message.note)
             assert len(app.engine.counted) == counted and not app.engine.requests
             assert [path for method, path, *_ in replay.seen if method == "POST"] == ([] if private else [CHAT[1]])
 
-    def test_drafts_are_not_sent_to_be_counted(self, start: Start) -> None:
-        app = start()
+    def test_drafts_are_not_sent_to_be_counted(self, begin: Begin) -> None:
+        app = begin()
         with connected(app, VLLM | {("POST", "/tokenize"): recorded("vllm_dflash/tokenize")}) as replay:
             app.type("A draft that stays here")
-            app.window.foot._meter.count_now()
+            app.meter.count_now()
             assert replies_asked(replay) == 0
-            app.window.composer.field.clear()
+            app.type("")
             app.ask("Hello")
-            app.window.foot._meter.count_now()
-            assert app.window.foot.context.label.text() == "~128 of 2,048 tokens used · 1,920 left"
+            app.meter.count_now()
+            assert use_text(app.meter.use) == "~128 of 2,048 tokens used · 1,920 left"
             assert replies_asked(replay) == 1
 
 

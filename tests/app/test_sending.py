@@ -3,25 +3,29 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
 from app.system.appearance import DEFAULT_TEXT_SIZE
+from app.views.chat.composer import Composer
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
-from tests.app.conftest import PATIENCE_MS, Running, reply_views
+from tests.app.conftest import PATIENCE_MS, Running, Session, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.benchmarks.recorded_engine import TEXT
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
+App = TypeVar("App", bound=Session)
 
 
 def test_a_question_appears_one_frame_before_its_reply(start: Start) -> None:
@@ -31,7 +35,8 @@ def test_a_question_appears_one_frame_before_its_reply(start: Start) -> None:
     app.send("Hello")
     assert [entry.view for entry in column.entries] == [None, None] and column.total_height == before
     built: list[int] = []  # after each frame
-    app.window.transcript._deferred.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
+    frames = app.window.transcript.findChild(QTimer, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    frames.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
     app.until(lambda: len(built) == 2)
     app.activity.stop()
     assert built == [1, 2]
@@ -144,8 +149,8 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     assert app.answer == "Half whole." and app.session.chat.turns[-1].reply.reason == "eos"
 
 
-def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
+def test_deleting_another_chat_ends_its_reply(begin: Begin) -> None:
+    app = begin(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
     old = app.session.chat.id
     app.run("new_chat")
@@ -156,7 +161,7 @@ def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
     app.until(lambda: app.session.chat.id == old)
     app.library.delete([new])
     app.until(lambda: not app.activity.busy)
-    assert not app.window.foot.elsewhere.isVisible() and app.session.chat.id == old
+    assert not app.activity.replying_elsewhere and app.session.chat.id == old
 
 
 def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
@@ -173,63 +178,66 @@ def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     assert isinstance(prompt, PromptView) and prompt.folded
 
 
-def loading(start: Start, engine: ScriptedEngine) -> tuple[Running, threading.Event]:
+def loading(start: Callable[..., App], engine: ScriptedEngine) -> tuple[App, threading.Event]:
     """Start the app with models that load until the gate is opened, and send a message."""
     gate = engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
     app.start()
     app.send("Too soon")
-    assert app.window.composer.text == "Too soon" and not engine.requests
-    assert app.window.foot.waiting.label.text() == "The message will be sent when the models have loaded."
-    assert not app.window.composer.button.isEnabled()
-    QTest.keyClicks(app.window.composer.field, " and more")
-    assert app.window.composer.text == "Too soon"  # it can't change while it waits
+    assert app.message.text == "Too soon" and not engine.requests
+    assert app.message.note == "The message will be sent when the models have loaded." and app.message.locked
     return app, gate
 
 
 def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start: Start) -> None:
     app, gate = loading(start, ScriptedEngine())
+    composer, bar = app.window.composer, app.window.foot.waiting
+    assert bar.isVisible() and bar.label.text() == app.message.note and not composer.button.isEnabled()
+    QTest.keyClicks(composer.field, " and more")
+    assert composer.text == "Too soon"  # it can't change while it waits
     gate.set()
     app.until(lambda: bool(app.session.chat.turns) and not app.activity.busy)
-    assert app.session.chat.turns[0].prompt == "Too soon" and app.window.composer.text == ""
-    assert not app.window.foot.waiting.isVisible() and app.notices == []
+    assert app.session.chat.turns[0].prompt == "Too soon" and composer.text == ""
+    assert not bar.isVisible() and app.notices == []
+    QTest.keyClicks(composer.field, "More")
+    assert composer.text == "More"
 
 
 @pytest.mark.parametrize("how", ["cancel", "fail", "leave"])
-def test_a_message_that_waits_for_the_models_can_be_kept(start: Start, how: str) -> None:
+def test_a_message_that_waits_for_the_models_can_be_kept(begin: Begin, how: str) -> None:
     engine = ScriptedEngine(load_error=refuse("Broken.") if how == "fail" else None)
-    app, gate = loading(start, engine)
+    app, gate = loading(begin, engine)
     if how == "cancel":
-        app.window.foot.waiting.button.click()
+        app.message.cancel()
     elif how == "leave":
         app.session.new_chat()
     gate.set()
     app.until(lambda: not app.loader.running)
-    assert not app.window.foot.waiting.isVisible()
-    assert app.window.composer.text == "Too soon" and not engine.requests
-    QTest.keyClicks(app.window.composer.field, "!")
-    assert app.window.composer.text in ("Too soon!", "!Too soon")
+    assert not app.message.note and not app.message.locked
+    assert app.message.text == "Too soon" and not engine.requests
 
 
-def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded(start: Start) -> None:
+def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded(begin: Begin) -> None:
     """The text in the composer was sent, whatever it was by then."""
-    app = start()
+    app = begin()
     app.ask("Earlier")
     gate = app.engine.load_gate = threading.Event()
     app.activity.use()
     app.until(lambda: app.loader.pair is None)
     app.send("Too soon")
-    assert app.window.foot.waiting.isVisible()
+    assert app.message.note
     app.session.edit(app.session.chat.turns[0])
     gate.set()
     app.until(lambda: not app.loader.running)
-    assert not app.window.foot.waiting.isVisible() and len(app.engine.requests) == 1
-    assert app.window.composer.text == "Earlier" and app.window.composer.draft == "Too soon"
+    assert not app.message.note and len(app.engine.requests) == 1
+    assert app.message.text == "Earlier" and app.message.draft == "Too soon"
 
 
-def test_the_send_button_grows_with_the_text(start: Start) -> None:
-    app = start()
-    button = app.window.composer.button
-    side = button.width()
-    app.services.preferences.text_size = 2 * DEFAULT_TEXT_SIZE
-    app.until(lambda: button.width() == button.height() == 2 * side)
+def test_the_send_button_grows_with_the_text(begin: Begin, qtbot: QtBot) -> None:
+    app = begin(loaded=False)
+    composer = Composer(app.theme, app.message, app.attachments, QWidget())
+    qtbot.addWidget(composer)
+    composer.show()
+    side = composer.button.width()
+    app.theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
+    app.until(lambda: composer.button.width() == composer.button.height() == 2 * side)

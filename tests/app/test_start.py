@@ -47,7 +47,7 @@ class Closing(application.Slipstream):
         super().__init__(app, where, RecordedEngine)
         self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
         self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
-        self.ended.connect(lambda: print("notices:", self.window.foot.notices.texts() or seen))
+        self.ended.connect(lambda: print("notices:", self.services.notices.texts or seen))
     def start(self):
         self.services.notices.posted.connect(lambda notice: seen.append(notice.text))
         super().start()
@@ -219,15 +219,15 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
     assert 0 < report.busy < 1
 
 
-def test_an_export_opened_from_macos_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
-    app = start()
+def test_an_export_opened_from_macos_is_imported(begin: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
+    app = begin()
     app.ask("A question to keep")
     app.until(lambda: len(app.library.entries) == 1)
     file = tmp_path / "chats.json"
     app.library.export_chats(list(app.library.entries), file)
     app.until(file.exists)
     app.library.delete(list(app.library.entries))
-    opening = FileOpening(app.window.quit, app.window)
+    opening = FileOpening(lambda: True, app.services)
     opening.opened.connect(app.library.import_file)
     qapp.installEventFilter(opening)
     try:

@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import FileOpening
 from app.storage.database import FILE
+from app.views.chat.foot import UnsavedBar
 from tests.app.conftest import Running, Session
-from tests.app.test_chats_window import chat_with, texts
+from tests.app.test_chats_window import chat_with
 
 Start = Callable[..., Running]
 Begin = Callable[..., Session]
@@ -25,31 +26,31 @@ def test_a_damaged_database_is_reported_and_the_app_works(begin: Begin, tmp_path
     assert app.answer == "Fine." and [entry.title for entry in app.library.entries.values()] == ["Hi"]
 
 
-def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_and_the_app_works(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    first = start(data=tmp_path / "data")
+    first = begin(data=tmp_path / "data")
     first.ask("Earlier")
     first.quit()
     before = (tmp_path / "data" / FILE).read_bytes()
-    app = start(data=tmp_path / "data", data_writable=False, temporary=True)
-    app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
+    app = begin(data=tmp_path / "data", data_writable=False, temporary=True)
+    app.until(lambda: app.texts == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
     app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
     app.session.open_chat(one)
     app.until(lambda: app.session.chat.id == one)
-    assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
+    assert app.texts == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
 
 
-def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_messages_are_saved_later(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     limits: list[int] = []
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.until(lambda: bool(limits))
     app.ask("word " * 20_000)
     app.until(lambda: any("Can't save your chats: the disk is full." in notice for notice in app.notices))
-    assert app.window.foot.notices.property("look") == "error"
+    assert app.services.notices.valid[-1].kind == "error"
     app.ask("And another " + "word " * 20_000)
     assert app.answer == "Fine."
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
@@ -85,7 +86,7 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
     assert not bar.isVisible()
 
     app.session.open_chat(third)
-    app.until(lambda: texts(app) == [("Too late", "Fine.")])
+    app.until(lambda: app.texts == [("Too late", "Fine.")])
     app.session.open_chat(first)
     app.until(lambda: app.session.chat.id == first)
     app.library.export_chats([third], tmp_path / "rescued.md")  # to another disk, say
@@ -113,12 +114,12 @@ def test_unsaved_chats_say_so_until_they_are_saved_and_quitting_warns(
 
 
 def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The copy appeared nowhere until the next launch."""
     monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.05)
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data")
+    app = begin(data=tmp_path / "data")
     library, limits = app.library, []
     folder = library.add_folder("Work")
     saved = chat_with(app, "word " * 20_000)
@@ -127,11 +128,11 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     app.run("duplicate")
     app.until(lambda: app.session.chat.id != saved)
     copy = app.session.chat.id
-    app.until(app.window.foot.unsaved.isVisible)
-    assert library.entries[copy].title.endswith(" copy") and library.unsaved == {copy}
+    app.until(lambda: library.unsaved == {copy})
+    assert library.entries[copy].title.endswith(" copy")
     app.run("duplicate")  # of a chat that is only in memory
     app.until(lambda: len(library.unsaved) == 2 and app.session.chat.id != copy)
-    assert texts(app) == [(("word " * 20_000).strip(), "Fine.")]
+    assert app.texts == [(("word " * 20_000).strip(), "Fine.")]
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.until(lambda: not library.unsaved)
     stored: list[int] = []
@@ -140,24 +141,25 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     assert stored == [1, 1, 1]
 
 
-def test_a_chat_that_is_only_in_memory_says_so(start: Start, tmp_path: Path) -> None:
+def test_a_chat_that_is_only_in_memory_says_so(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = start(data=tmp_path / "data", data_writable=False)
+    app = begin(data=tmp_path / "data", data_writable=False)
+    bar = UnsavedBar(app.theme, app.session, app.library)
     chat_with(app, "Hi")
-    app.until(app.window.foot.unsaved.isVisible)
+    app.until(bar.isVisible)
 
 
-def test_unsaved_settings_are_reported_and_saved_later(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsaved_settings_are_reported_and_saved_later(begin: Begin, tmp_path: Path) -> None:
     """Settings changed on a full disk were lost by quitting, and nothing had said so."""
-    monkeypatch.setattr("app.window.main_window.SAVE_MS", 1)
-    app, file = start(), tmp_path / "settings.ini"
+    app, file = begin(), tmp_path / "settings.ini"
     app.services.save_state()
     file.unlink()
     file.mkdir()  # now not even root can write to it
     app.services.preferences.reduce_motion = True
-    app.until(lambda: any("Can't save your settings" in notice for notice in app.notices))
-    assert app.window.foot.notices.property("look") == "error"
+    app.services.save_state()
+    assert "Can't save your settings" in app.notices[-1] and app.services.notices.valid[-1].kind == "error"
     file.rmdir()
     app.services.preferences.token_sources = True
-    app.until(lambda: app.notices == ["Your settings are being saved again."])
+    app.services.save_state()
+    assert app.notices == ["Your settings are being saved again."]
     assert "less_motion=true" in file.read_text()

@@ -63,14 +63,14 @@ def begin(begin_with_demo: Begin, pair: tuple[Path, Path], monkeypatch: pytest.M
 
 def test_missing_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     shutil.rmtree(pair[0])
-    (notice,) = begin().window.foot.notices.texts()
+    (notice,) = begin().services.notices.texts
     assert notice.startswith("Can't find the folder") and "target" in notice
 
 
 def test_truncated_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     weights = pair[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    (notice,) = begin().window.foot.notices.texts()
+    (notice,) = begin().services.notices.texts
     assert "drafter" in notice and "is damaged or incomplete" in notice
 
 
@@ -79,7 +79,7 @@ def test_a_drafter_that_does_not_fit_is_reported(begin: Begin, pair: tuple[Path,
     fields = json.loads(config.read_text())
     config.write_text(json.dumps({**fields, "hidden_size": 2 * fields["hidden_size"]}))
     slipstream = begin()
-    (notice,) = slipstream.window.foot.notices.texts()
+    (notice,) = slipstream.services.notices.texts
     assert "drafter" in notice and "Something went wrong" not in notice
     assert slipstream.services.loader.pair is None
 
@@ -97,7 +97,7 @@ def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Pa
 
 def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
-    assert slipstream.services.loader.pair is not None, slipstream.window.foot.notices.texts()
+    assert slipstream.services.loader.pair is not None, slipstream.services.notices.texts
     slipstream.services.session.set_settings(replace(slipstream.services.session.chat.settings, max_tokens=SHORT))
     slipstream.services.session.send("word " * slipstream.services.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not slipstream.services.activity.busy, timeout=PATIENCE_MS)

@@ -83,7 +83,7 @@ def _take(out: Path) -> int:
         slipstream.start()
         until(lambda: slipstream.services.loader.progress is None)
         if slipstream.services.loader.pair is None:
-            print("\n".join(window.foot.notices.texts()), file=sys.stderr)
+            print("\n".join(window.services.notices.texts), file=sys.stderr)
             slipstream.services.client.wait(20)
             return 1
         growing: list[QPixmap] = []

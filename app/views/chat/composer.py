@@ -5,7 +5,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.session.attachment_reader import AttachmentReader
-from app.storage.attachments import Attachment, shortened
+from app.session.next_message import NextMessage
+from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
 from app.text.language import tr
 from app.text.plain_text import clean
@@ -21,19 +22,20 @@ SIDE = 34  # of the button at the default text size
 class Composer(QFrame):
     """A field for text and files, with a button that sends or stops."""
 
-    send_requested = Signal()
     stop_requested = Signal()
     edit_cancelled = Signal()
     attach_requested = Signal()
     paged = Signal(int)  # scroll the chat: -1 up, 1 down
 
-    def __init__(self, theme: Theme, attachments: AttachmentReader, tools: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, message: NextMessage, attachments: AttachmentReader, tools: QWidget, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._attachments = attachments
+        self._message, self._attachments = message, attachments
         set_look(self, "composer")
         self.field = _Field(self)
         self.field.setAccessibleName(tr("Message"))
-        self.field.submitted.connect(self.send_requested)
+        self.field.submitted.connect(message.send)
         self.field.dropped.connect(attachments.attach)
         self.field.image_pasted.connect(lambda: attachments.refused.emit(tr("Slipstream can't read images yet.")))
         self.field.paged.connect(self.paged)
@@ -46,11 +48,6 @@ class Composer(QFrame):
         self.files.left_out.connect(attachments.leave_out)
         attachments.changed.connect(self._show_files)
         self._busy = False
-        self._obstacle = ""  # why the message can't be sent
-        self._locked = False
-        self._editing = False
-        self._draft = ""  # the unsent message, while an earlier one is edited
-        self._draft_files: list[Attachment] = []
         self.banner = QWidget()
         self.cancel_button = button(tr("Cancel"), tr("Cancel editing"), clicked=self.edit_cancelled.emit)
         note = small_label(theme, tr("Editing message"), "secondary")
@@ -59,21 +56,31 @@ class Composer(QFrame):
         bottom = Qt.AlignmentFlag.AlignBottom
         line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
         column(self.banner, self.files, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
-        self.field.textChanged.connect(self._show_button)
+        self._show_text()
+        self.field.textChanged.connect(self._write)
+        message.replaced.connect(self._show_text)
+        message.changed.connect(self._show_message)
         self._show_button()
 
     def set_busy(self, busy: bool) -> None:
         self._busy = busy
         self._show_button()
 
-    def set_obstacle(self, reason: str) -> None:
-        """Disable Send for a reason, or enable it if the reason is empty."""
-        self._obstacle = reason
+    @Slot()
+    def _write(self) -> None:
+        self._message.write(self.field.toPlainText())
         self._show_button()
 
-    def set_locked(self, locked: bool) -> None:
-        """Make the message read-only while it waits to be sent."""
-        self._locked = locked
+    @Slot()
+    def _show_text(self) -> None:
+        if self._message.text != self.text:
+            self.field.setPlainText(self._message.text)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+
+    @Slot()
+    def _show_message(self) -> None:
+        """Show whether the message can be changed and sent."""
+        locked = self._message.locked
         self.field.setReadOnly(locked)
         set_look(self.field, "locked" if locked else "")
         self.files.setEnabled(not locked)
@@ -88,55 +95,28 @@ class Composer(QFrame):
     def text(self) -> str:
         return self.field.toPlainText()
 
-    @property
-    def draft(self) -> str:
-        """Text of the unsent message, even while an earlier message is being edited."""
-        return self._draft if self._editing else self.text
-
-    @property
-    def draft_files(self) -> list[Attachment]:
-        """Files of the unsent message. Files still being read are added to this list."""
-        return self._draft_files if self._editing else self._attachments.files
-
-    def show_draft(self, text: str, files: list[Attachment]) -> None:
-        if text != self.text:
-            self.field.setPlainText(text)
-            self.field.moveCursor(QTextCursor.MoveOperation.End)
-        self._attachments.set_files(files)
-
-    @Slot()
-    def clear(self) -> None:
-        self.field.clear()
-        self._attachments.set_files([])
-
     @Slot(object)
     def show_editing(self, turn: Turn | None) -> None:
-        """Edit the message of a turn, or return to the draft if None."""
-        if turn is not None and not self._editing:
-            self._draft, self._draft_files = self.text, self._attachments.files
-        if self._editing:
-            self._attachments.leave_out()  # ends the edit's files still being read
-        if turn is not None or self._editing:
-            self.field.setPlainText(turn.prompt if turn is not None else self._draft)
-            asked = turn.asked if turn is not None else None
-            self._attachments.set_files(list(asked.attachments) if asked is not None else self._draft_files)
-            self.field.moveCursor(QTextCursor.MoveOperation.End)
-            self.field.setFocus()
-        self._editing = turn is not None
-        self.banner.setVisible(self._editing)
+        """Say that an earlier message is being edited, if it is."""
+        self.banner.setVisible(turn is not None)
+        self.focus()
 
     @Slot()
     def _press(self) -> None:
-        (self.stop_requested if self._busy else self.send_requested).emit()
+        if self._busy:
+            self.stop_requested.emit()
+        else:
+            self._message.send()
 
     @Slot()
     def _show_button(self) -> None:
-        allowed = not self._obstacle and not self._locked
-        ready = self._busy or bool(allowed and (self.text.strip() or self._attachments.files))
+        obstacle = self._message.obstacle
+        allowed = not obstacle and not self._message.locked
+        ready = self._busy or bool(allowed and (self._message.text.strip() or self._attachments.files))
         self.button.show_as("stop" if self._busy else "send", ready)
         self.button.setEnabled(self._busy or allowed)
-        if self._obstacle and not self._busy:
-            self.button.setToolTip(as_tooltip(self._obstacle))
+        if obstacle and not self._busy:
+            self.button.setToolTip(as_tooltip(obstacle))
 
     @Slot()
     def _show_files(self) -> None:

@@ -1,8 +1,5 @@
 """The area below the chat: notes, the composer, and the context meter."""
 
-from collections.abc import Callable
-from functools import partial
-
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
@@ -12,18 +9,16 @@ from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
-from app.session.context_use import ContextUse, Misfit
-from app.session.notice import Notice, NoticeAction
+from app.session.context_use import use_text
 from app.session.reply_runner import ReplyRunner
 from app.session.services import Services
 from app.storage.attachments import shortened
-from app.storage.chat_tree import Turn
-from app.storage.wording import about_tokens, number, percent
-from app.text.language import sentences, tr
+from app.storage.wording import percent
+from app.text.language import tr
 from app.views.chat.composer import Composer
-from app.views.chat.full_context import FullContextBar, SummaryRunner
+from app.views.chat.full_context import FullContextBar
 from app.views.chat.notice_bar import NoticeBar
-from app.views.tools.tools_button import ToolsButton, ToolTokens
+from app.views.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
@@ -40,21 +35,15 @@ class Foot(QWidget):
     def __init__(self, theme: Theme, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
-        tools, attachments, notices = services.tools, services.attachments, services.notices
-        tokens = ToolTokens(session, activity, loader, tools, services.engine, self)
-        self.tools = ToolsButton(theme, session, loader, tools, tokens)
-        self.composer = Composer(theme, attachments, self.tools)
-        self._meter = ContextMeter(services.engine, session, activity, loader, tools, attachments, services.reply_runner, self)
-        self.context = ContextView(theme, self._meter)
-        self._session, self._activity, self._loader = session, activity, loader
-        self._attachments, self._notices, self._reply_runner = attachments, notices, services.reply_runner
-        self._waiting = False  # whether the message is sent as soon as possible
-        self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
-        self._example = ""  # the server that the reply needs besides those of the chat
-        self._after: Turn | None = None  # whose reply the message waits for
+        self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
+        self._message = services.message
+        self.composer = Composer(theme, services.message, services.attachments, self.tools)
+        self.context = ContextView(theme, services.meter)
+        self._activity, self._loader = activity, loader
         self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_runner)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
-        self.waiting.button.clicked.connect(self.cancel_sending)
+        self.waiting.button.clicked.connect(services.message.cancel)
+        services.message.changed.connect(self._show_wait)
         self.legend = SourceLegend(theme)
         self.goes_to = small_label(theme, look="faint", elided=True)
         self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(0, 0, 0, 0))
@@ -63,16 +52,9 @@ class Foot(QWidget):
         inner.setMaximumWidth(COLUMN)
         self.importing = ImportBar(theme, library)
         self.unsaved = UnsavedBar(theme, session, library)
-        self.notices = NoticeBar(theme)
-        self.full = FullContextBar(
-            theme,
-            SummaryRunner(session, activity, services.engine, notices, self),
-            session,
-            activity,
-            loader,
-            self._meter,
-            self.composer,
-        )
+        self.notices = NoticeBar(theme, services.notices)
+        self.full = FullContextBar(theme, services)
+        services.summary.written.connect(self.composer.focus)
         column(
             self.notices,
             self.importing,
@@ -86,127 +68,13 @@ class Foot(QWidget):
             parent=inner,
         )
         row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
-        self.composer.field.textChanged.connect(self._set_draft)
-        self.composer.send_requested.connect(self.send)
-        self._meter.changed.connect(self._show_obstacle)
-        for signal in (
-            self._meter.changed,
-            loader.changed,
-            loader.loaded,
-            tools.changed,
-            activity.changed,
-        ):
-            signal.connect(self._send_waiting)
-        notices.posted.connect(self.notices.add)
-        attachments.changed.connect(self._clear_reading)
-        session.delayed.connect(self._delay)
-        session.turn_added.connect(self._clear_notices)
-        session.chat_changed.connect(partial(self.notices.clear, "chat"))
         for signal in (loader.changed, loader.loaded, session.chat_changed, session.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
-        for signal in (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed):
-            signal.connect(self.cancel_sending)
-
-    @property
-    def _obstacle(self) -> str:
-        """Why the message doesn't fit into the context, or an empty string."""
-        use = self._meter.use
-        return sentence(use) if use is not None and use.misfit is not None and use.draft and not self._meter.counting else ""
 
     @Slot()
-    def send(self) -> None:
-        """Send the message, or wait for the chat's reply, the models, or the token count."""
-        activity, composer, loader = self._activity, self.composer, self._loader
-        has_message = bool(composer.text.strip() or self._attachments.files)
-        if self._delayed is not None and not has_message:
-            return  # the bar says what the reply waits for
-        note, after = "", None
-        if has_message and activity.replying_here and not self._attachments.reading:
-            after = self._reply_runner.turn
-            note = tr("The message will be sent when the reply has ended.")
-            if self._reply_runner.waiting:
-                note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and not activity.busy and not self._attachments.reading:
-            if loader.running and (loader.pair is None or loader.connecting_to is not None):
-                note = tr("The message will be sent when the models have loaded.")
-            elif self._session.tools_starting():
-                note = tr("The message will be sent when the tools are ready.")
-            elif self._meter.may_exceed:
-                self._meter.count_now()
-                note = tr("Counting tokens before sending…") if self._meter.counting else ""
-        self._wait(note, after=after)
-        if note:
-            return
-        if self._obstacle:
-            if self.full.isHidden():  # otherwise, the bar explains it
-                self._explain_obstacle()
-            return
-        editing = self._session.editing is not None  # the draft returns after an edit
-        if self._session.send(composer.text, self._attachments.files) and not editing:
-            composer.clear()
-
-    def _explain_obstacle(self) -> None:
-        misfit = self._meter.use.misfit if self._meter.use is not None else None
-        if misfit is None:
-            return
-        advice = {
-            "file": tr("Remove it, or attach part of it."),
-            "tools": tr("Turn some tools off."),
-            "system": tr("Shorten the system prompt."),
-            "chat": tr("Start a new chat, or edit an earlier message."),
-        }
-        text = sentences(self._obstacle, advice.get(misfit.part, tr("Shorten the message.")))
-        attachments, file = self._attachments, misfit.file
-        actions: tuple[NoticeAction, ...] = ()
-        if file is not None and file in attachments.files:
-            actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
-        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions))
-
-    @Slot()
-    def _clear_notices(self) -> None:
-        self.notices.clear()
-
-    @Slot()
-    def _clear_reading(self) -> None:
-        if not self._attachments.reading:
-            self.notices.clear("read")
-
-    @Slot()
-    def cancel_sending(self) -> None:
-        """Stop waiting, and keep the message in the composer."""
-        self._wait("")
-
-    @Slot(object, str)
-    def _delay(self, start: Callable[[], object], example: str) -> None:
-        self._wait(tr("The reply will start when the tools are ready."), start)
-        self._example = example
-
-    def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
-        self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
-        self.composer.set_locked(self._waiting and after is None)  # an edited message waits for Return again
-        self.waiting.show_text(note)
-
-    @Slot()
-    def _send_waiting(self) -> None:
-        loader = self._loader
-        if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
-            self.cancel_sending()  # the user may want to change it
-        elif self._waiting and loader.pair is None and not loader.running:
-            self.cancel_sending()  # loading failed
-        elif self._waiting:
-            self.send()
-        elif self._delayed is not None and not self._session.tools_starting(self._example):
-            start = self._delayed
-            self._wait("")
-            start()
-
-    @Slot()
-    def _show_obstacle(self) -> None:
-        obstacle = self._obstacle
-        self.composer.set_obstacle(obstacle)
-        if not obstacle:
-            self.notices.clear("fits")
+    def _show_wait(self) -> None:
+        self.waiting.show_text(self._message.note)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -219,12 +87,6 @@ class Foot(QWidget):
         stays = tr("This private chat isn't sent to {host}", host=host)
         self.goes_to.setText(stays if self._activity.why_private else tr("Messages go to {host}", host=host) if host else "")
         self.goes_to.setVisible(bool(host))
-
-    @Slot()
-    def _set_draft(self) -> None:
-        self._meter.set_draft(self.composer.text)
-        if self._after is not None:
-            self.cancel_sending()
 
 
 class ContextView(QWidget):
@@ -250,41 +112,11 @@ class ContextView(QWidget):
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
         self._bar.setVisible(use is not None or counting)
-        text = tr("Counting tokens…") if counting else sentence(use) if use is not None else " "
+        text = tr("Counting tokens…") if counting else use_text(use) if use is not None else " "
         if use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
         self.label.setText(text)
         set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
-
-
-def sentence(use: ContextUse) -> str:
-    """Return the use of the context in words, or what doesn't fit."""
-    about = "" if use.exact else "~"
-    limit = number(use.limit)
-    if use.misfit is not None and not use.chat_full:
-        return misfit_text(use.misfit)
-    if use.full:
-        return tr("This chat is full ({limit} tokens)", limit=limit)
-    if use.left == 1:
-        return tr("{about}1 token left", about=about)
-    left, used = number(use.left), number(use.used)
-    if use.nearly_full:
-        return tr("{about}{left} tokens left", about=about, left=left)
-    return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
-
-
-def misfit_text(misfit: Misfit) -> str:
-    tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
-    match misfit.part:
-        case "file" if misfit.file is not None:
-            return tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
-        case "text":
-            return tr("The text doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
-        case "tools":
-            return tr("The tools don't fit: {tokens}, {left} left", tokens=tokens, left=left)
-        case "system":
-            return tr("The system prompt doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
-    return tr("The message with its files doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
 
 
 class FootBar(QFrame):

@@ -5,7 +5,7 @@ from functools import partial
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QPushButton
 
-from app.session.notice import Notice, NoticeAction
+from app.session.notice import NoticeAction, Notices
 from app.text.language import tr
 from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import column, row
@@ -21,9 +21,9 @@ class NoticeBar(QFrame):
     use_demo = Signal()
     connect_again = Signal(str)  # name of an endpoint
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, notices: Notices) -> None:
         super().__init__()
-        self._notices: list[Notice] = []
+        self._notices = notices
         self.label = Label()
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)  # long words don't widen the window
@@ -32,68 +32,54 @@ class NoticeBar(QFrame):
         self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)
         self.again = button(tr("Try Again"), tr("Reconnect"), "bordered", self._connect_again)
         self.close_button = IconButton(theme, "close", tr("Close"))
-        self.close_button.clicked.connect(self._close_latest)
-        self._actions: list[QPushButton] = []
+        self.close_button.clicked.connect(notices.close_latest)
+        self.shown_actions: list[QPushButton] = []
         self._buttons = row(self.choose, self.again, self.demo, None)
         body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
         row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
         self._timer = QTimer(self, interval=SHOWN_MS)
         self._timer.timeout.connect(self._remove_passing)
-        self._refresh()
-
-    def texts(self) -> list[str]:
-        """Return the texts of all notices that are still valid, the latest last."""
-        return [notice.text for notice in self._notices]
-
-    @Slot(object)
-    def add(self, notice: Notice) -> None:
-        self._notices = [one for one in self._notices if one.text != notice.text and (one.topic != notice.topic or not one.topic)]
-        self._notices.append(notice)
-        self._timer.start()
+        notices.changed.connect(self._refresh)
+        notices.posted.connect(self._wait)
         self._refresh()
 
     @Slot()
-    def clear(self, until: str = "") -> None:
-        """Remove all notices, or those with this `until`."""
-        self._notices = [one for one in self._notices if until and one.until != until and not (until == "chat" and one.passing)]
-        self._refresh()
+    def _wait(self) -> None:
+        """Give the reader time from the latest notice on."""
+        if any(one.passing for one in self._notices.valid):
+            self._timer.start()
 
     @Slot()
     def _remove_passing(self) -> None:
         if not self.underMouse() and not self.isAncestorOf(self.window().focusWidget() or self.window()):  # perhaps being read
-            self._notices = [one for one in self._notices if not one.passing]
-            self._refresh()
+            self._notices.clear_passing()
 
-    def _act(self, action: NoticeAction, checked: bool = False) -> None:
-        self._close_latest()
-        action.act()
+    def _run(self, action: NoticeAction, checked: bool = False) -> None:
+        self._notices.run(action)
 
     @Slot()
     def _use_demo(self) -> None:
-        self.clear()
+        self._notices.clear()
         self.use_demo.emit()
 
     @Slot()
     def _connect_again(self) -> None:
-        name = self._notices[-1].again
-        self.clear()
+        name = self._notices.valid[-1].again
+        self._notices.clear()
         self.connect_again.emit(name)
 
     @Slot()
-    def _close_latest(self) -> None:
-        self._notices.pop()
-        self._refresh()
-
     def _refresh(self) -> None:
-        self.setVisible(bool(self._notices))
-        if not any(one.passing for one in self._notices):
+        valid = self._notices.valid
+        self.setVisible(bool(valid))
+        if not any(one.passing for one in valid):
             self._timer.stop()
-        for made in self._actions:
+        for made in self.shown_actions:
             made.hide()
             made.deleteLater()
-        self._actions = []
-        if self._notices:
-            notice = self._notices[-1]
+        self.shown_actions = []
+        if valid:
+            notice = valid[-1]
             error = notice.kind == "error"
             set_look(self, "error" if error else "notice")
             set_look(self.label, "danger" if error else "secondary")
@@ -103,8 +89,8 @@ class NoticeBar(QFrame):
                 made.setVisible(notice.offer == "load")
             self.again.setVisible(bool(notice.again))
             for action in notice.actions:
-                made = button(action.title, look="bordered", clicked=partial(self._act, action))
+                made = button(action.title, look="bordered", clicked=partial(self._run, action))
                 self._buttons.insertWidget(self._buttons.count() - 1, made)
-                self.setTabOrder(self._actions[-1] if self._actions else self.demo, made)
-                self._actions.append(made)
+                self.setTabOrder(self.shown_actions[-1] if self.shown_actions else self.demo, made)
+                self.shown_actions.append(made)
                 made.show()

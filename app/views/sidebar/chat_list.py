@@ -176,7 +176,7 @@ class ChatList(QTreeView):
         at = order.index(kept) if kept else len(order)
         near = next((one for one in (kept, *selected, *order[at:], *reversed(order[:at])) if one in self._rows), kept)
         if kept and (near == kept or self.hasFocus()):
-            self._select([near, *selected])
+            self.select_rows([near, *selected])
         else:
             self.mark_open()
         self.verticalScrollBar().setValue(place)
@@ -240,15 +240,15 @@ class ChatList(QTreeView):
     def mark_open(self) -> None:
         """Select the open chat. A new one has no row, so the keyboard stays at its row."""
         if (one := self._session.chat.id) in self._rows or not self.hasFocus():
-            self._select([one])
+            self.select_rows([one])
         self.viewport().update()
 
     @Slot(object)
     def _select_restored(self, ids: list[str]) -> None:
         self.refresh()
-        self._select(ids)
+        self.select_rows(ids)
 
-    def _select(self, ids: Iterable[str]) -> None:
+    def select_rows(self, ids: Iterable[str]) -> None:
         """Select these rows, and make the first one current.
 
         Not by `setCurrentIndex` of the view, which extends the selection while Shift or ⌘ is held, as with ⌘N.
@@ -261,13 +261,18 @@ class ChatList(QTreeView):
         model.setCurrentIndex(indexes[0] if indexes else QModelIndex(), flag.NoUpdate)
         model.select(chosen, flag.ClearAndSelect)
 
+    def index_of(self, id: str) -> QModelIndex:
+        """Return the row of a chat or folder, or an invalid index."""
+        item = self._rows.get(id)
+        return item.index() if item is not None else QModelIndex()
+
     def rename(self, id: str) -> None:
         """Start editing the name of a chat or folder."""
         if item := self._rows.get(id):
             if parent := item.parent():
                 self.setExpanded(parent.index(), True)
             self.setFocus()
-            self._select([id])
+            self.select_rows([id])
             self.edit(item.index())
 
     def describe(self, index: Index) -> Row:

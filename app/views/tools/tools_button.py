@@ -3,68 +3,22 @@
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
-from app.session.activity import SessionActivity
 from app.session.chat_session import ChatSession
-from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox, tool_key
+from app.session.tool_tokens import ToolTokens
 from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
 from app.views.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title, state_text
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
-from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens, Message
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
-
-_PROBE = (Message("user", "."),)
-
-
-class ToolTokens(QObject):
-    """The token count of the chat's tool descriptions; None while unknown."""
-
-    changed = Signal()
-
-    def __init__(
-        self,
-        session: ChatSession,
-        activity: SessionActivity,
-        loader: PairLoader,
-        tools: ToolBox,
-        engine: EngineAdapter,
-        parent: QObject | None = None,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._activity, self._loader, self._engine = session, activity, loader, engine
-        self._counted: object = None  # the pair and the tools of the last count
-        self._counts: list[int] = []
-        self.count: int | None = None
-        for signal in (tools.changed, session.settings_changed, loader.loaded, activity.changed):
-            signal.connect(self.refresh)
-
-    @Slot()
-    def refresh(self) -> None:
-        """Count again if the tools or the pair have changed."""
-        specs, pair = self._session.tool_specs, self._loader.pair
-        if self._counted == (pair, specs) or self._activity.busy:
-            return
-        self._counted, self._counts, self.count = (pair, specs), [], None
-        for tools in ((), specs) if specs and not self._loader.sent_to else ():
-            self._engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
-        self.changed.emit()
-
-    def _receive(self, counted: object, deliveries: list[Delivery]) -> None:
-        if counted is self._counted:
-            self._counts += [one.event.tokens for one in deliveries if isinstance(one.event, TokenCount)]
-            if len(self._counts) == 2:
-                self.count = self._counts[1] - self._counts[0]
-                self.changed.emit()
 
 
 class ToolsButton(IconButton):
@@ -89,12 +43,9 @@ class ToolsButton(IconButton):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the state, and start the servers that are on in the chat."""
         loader, settings = self._loader, self._session.chat.settings
         can_call = loader.can_call_tools
         self.setEnabled(can_call)
-        if can_call:
-            self._box.warm(settings)
         chosen = self._box.chosen(settings) if can_call else []
         self.is_active = bool(chosen)
         names = ", ".join(server_title(config) for config in chosen)

@@ -101,7 +101,7 @@ class TextSelection(QObject):
             case QEvent.Type.MouseButtonPress | QEvent.Type.MouseButtonDblClick if isinstance(event, QMouseEvent):
                 return self._press(event)
             case QEvent.Type.MouseMove if isinstance(event, QMouseEvent) and event.buttons() & Qt.MouseButton.LeftButton:
-                self._drag(event.position().toPoint())
+                self.drag_to(event.position().toPoint())
                 return True
             case QEvent.Type.MouseButtonRelease if isinstance(event, QMouseEvent):
                 return self._release(event)
@@ -134,7 +134,7 @@ class TextSelection(QObject):
             self._anchor = position, position
         return True
 
-    def _drag(self, point: QPoint) -> None:
+    def drag_to(self, point: QPoint) -> None:
         self._mouse = point
         if not self._dragging and self._pressed is not None:
             self._dragging = (point - self._pressed).manhattanLength() >= QApplication.startDragDistance() // 2
@@ -156,7 +156,7 @@ class TextSelection(QObject):
         bar = self._view.verticalScrollBar()
         before = bar.value()
         bar.setValue(before + round(distance * SCROLL_SHARE))
-        self._drag(self._mouse + QPoint(0, bar.value() - before))
+        self.drag_to(self._mouse + QPoint(0, bar.value() - before))
 
     def _release(self, event: QMouseEvent) -> bool:
         if event.button() != Qt.MouseButton.LeftButton:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from app.rendering import markdown, streaming
 from app.rendering.blocks import CodeBlock, TextBlock, TextSpan
@@ -189,6 +189,6 @@ def test_only_the_start_of_a_huge_line_of_code_is_colored(qapp: QApplication) ->
     text = "<p>a</p>" * 5000
     for end in range(2000, len(text) + 2000, 2000):
         view.show_block(CodeBlock("html", text[:end]))
-    formats = view._lines.document().firstBlock().layout().formats()
+    formats = view.findChild(QPlainTextEdit).document().firstBlock().layout().formats()
     assert MAX_COLORED - 8 <= max(part.start + part.length for part in formats) <= MAX_COLORED + 8
     assert all(one.start + one.length <= other.start for one, other in pairwise(formats))

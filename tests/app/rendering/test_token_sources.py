@@ -94,7 +94,9 @@ def underlined(app: Running, part: int = 0) -> list[tuple[str, QTextCharFormat.U
 
 
 def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -> None:
-    app = start(ScriptedEngine([reply(("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four"))]))
+    pieces = ("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four")
+    unknown = [Commit("Who knows", "answer", (1,), ("target",)), done()]
+    app = start(ScriptedEngine([reply(*pieces), unknown]))
     app.ask("Count")
     assert underlined(app) == [] and not app.window.foot.legend.isVisible()
     app.run("token_sources")
@@ -113,6 +115,10 @@ def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -
         assert all(block.text()[start - 1] == " " for start in starts), "lines break between entries only"
     app.run("token_sources")
     assert underlined(app) == [] and not legend.isVisible()
+    app.run("token_sources")
+    app.ask("Without known sources")
+    assert underlined(app) == []
+    app.run("token_sources")
 
 
 def test_code_tables_and_selections_are_underlined_too(start: Start) -> None:
@@ -123,7 +129,8 @@ def test_code_tables_and_selections_are_underlined_too(start: Start) -> None:
     app.services.preferences.token_sources = True
     app.ask("Go")
     code = app.reply.blocks.part_view(1)
-    assert [one.cursor.selectedText() for one in code._lines.extraSelections()] == ["code ", "one"]
+    lines = code.findChild(QPlainTextEdit)
+    assert [one.cursor.selectedText() for one in lines.extraSelections()] == ["code ", "one"]
     (rows,) = (entry.view for entry in app.reply.blocks.part_view(2).entries)
     assert [(one.cursor.selectedText(), one.format.underlineStyle()) for one in rows.extraSelections()] == [
         ("a", STYLES.DashUnderline), ("b", STYLES.DashUnderline), ("c", STYLES.DashUnderline), ("dd", STYLES.DotLine),
@@ -149,34 +156,30 @@ def test_a_stored_reply_is_underlined_when_it_is_opened_again(start: Start, tmp_
     again.services.preferences.token_sources = False
 
 
-def test_a_reply_without_known_sources_is_not_underlined(start: Start) -> None:
-    app = start(ScriptedEngine([[Commit("Who knows", "answer", (1,), ("target",)), done()]]))
-    app.services.preferences.token_sources = True
-    app.ask("Hi")
-    assert underlined(app) == []
-    app.services.preferences.token_sources = False
+STRANGE = [
+    "\u05e9\u05dc\u05d5\u05dd **\u05e2\u05d5\u05dc\u05dd**\n\n- \u0645\u0631\u062d\u0628\u0627",
+    "e\u0301" * 300 + " \u0300" * 50,
+    "a\0b \ud83d c \udc4d\r\nd",
+    "> " * 400 + "deep",
+    "x" * 10_000,
+    "|" * 300 + "\n" + "|-" * 150 + "|\n" + "|y" * 150,
+    "```\n" + "y = 1\n" * 1_000,
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\u05e9\u05dc\u05d5\u05dd **\u05e2\u05d5\u05dc\u05dd**\n\n- \u0645\u0631\u062d\u0628\u0627",
-        "e\u0301" * 300 + " \u0300" * 50,
-        "a\0b \ud83d c \udc4d\r\nd",
-        "> " * 400 + "deep",
-        "x" * 10_000,
-        "|" * 300 + "\n" + "|-" * 150 + "|\n" + "|y" * 150,
-        "```\n" + "y = 1\n" * 1_000,
-    ],
-)
-def test_strange_text_is_underlined_by_its_sources(start: Start, text: str) -> None:
-    app = start(ScriptedEngine([reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(11)))]))
+def test_strange_text_is_underlined_by_its_sources(start: Start) -> None:
+    def replied(text: str) -> list[object]:
+        return reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(11)))
+
+    app = start(ScriptedEngine([replied(text) for text in STRANGE]))
     app.services.preferences.token_sources = True
-    app.ask("Go")
-    app.until(lambda: app.reply.complete)
-    app.window.grab()
-    views = [*app.reply.blocks.findChildren(QPlainTextEdit), *app.reply.blocks.findChildren(QTextEdit)]
-    styles = {mark.format.underlineStyle() for view in views for mark in view.extraSelections()}
-    expected = {STYLES.DashUnderline, STYLES.SingleUnderline} if len(text) > 997 else {STYLES.DashUnderline}
-    assert styles == (set() if "\0" in text else expected), "text that was cleaned has other lengths than its sources"
+    for text in STRANGE:
+        app.session.new_chat()
+        app.ask("Go")
+        app.until(lambda: app.reply.complete)
+        app.window.grab()
+        views = [*app.reply.blocks.findChildren(QPlainTextEdit), *app.reply.blocks.findChildren(QTextEdit)]
+        styles = {mark.format.underlineStyle() for view in views for mark in view.extraSelections()}
+        expected = {STYLES.DashUnderline, STYLES.SingleUnderline} if len(text) > 997 else {STYLES.DashUnderline}
+        assert styles == (set() if "\0" in text else expected), "text that was cleaned has other lengths than its sources"
     app.services.preferences.token_sources = False

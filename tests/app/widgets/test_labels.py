@@ -37,7 +37,8 @@ def test_a_label_shows_markup_as_text(qapp: QApplication, text: str) -> None:
 def test_code_languages_and_imported_replies_cannot_style_the_window(qapp: QApplication) -> None:
     theme = Theme(qapp)
     views = [CodeView(theme, CodeBlock(language, "x")) for language in ("python", "<h1>x</h1>")]
-    assert views[0]._title.sizeHint().height() == views[1]._title.sizeHint().height()
+    titles = [view.findChild(QLabel) for view in views]
+    assert titles[0].sizeHint().height() == titles[1].sizeHint().height()
     lines = []
     for origin in ("gpt", MARKUP):
         line = StatsLine(theme)
@@ -127,7 +128,7 @@ def test_facts_stay_together_in_a_tall_window(qapp: QApplication, qtbot: QtBot) 
 def test_the_placeholder_of_the_message_is_elided(qapp: QApplication, qtbot: QtBot, pixels: int) -> None:
     theme = Theme(qapp)
     theme.set_text_size(pixels)
-    composer = Composer(theme, AttachmentReader(Mock(), lambda: False), QWidget())
+    composer = Composer(theme, Mock(text="", obstacle="", locked=False), AttachmentReader(Mock(), lambda: False), QWidget())
     qtbot.addWidget(composer)
     field = composer.field
     for width in (300, 900):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
@@ -431,7 +432,7 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start
     store = Store(None)
     store.save_comparison(stored)
     assert store.comparisons() == (stored,)
-    history._delete()
+    history.list.findChild(QShortcut).activated.emit()
     assert history.list.count() == 1
 
 

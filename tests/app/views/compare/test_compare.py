@@ -27,7 +27,7 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TextDifference
 from mlx_engine.contract.requests import Proposer
 from tests.app.chats import samplings, stats, texts
-from tests.app.conftest import PATIENCE_MS, Running, reply_views
+from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.scripted_engine import stats as figures
 
@@ -108,12 +108,11 @@ def compared(app: Running) -> CompareDialog:
     return app.window.dialogs.find(CompareDialog)
 
 
-def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> None:
-    app = start()
+def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> None:
+    app = begin()
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
-    second = reply_views(app.window.transcript)[1]
-    second.buttons.compare.click()
+    app.services.comparer.compare_turn(app.session.chat.turns[1])
     app.until(lambda: not app.activity.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
@@ -239,13 +238,13 @@ def test_results_and_image_are_saved_or_the_error_is_shown(begin: Start, tmp_pat
     app.until(lambda: "Can't write to" in dialog.status.text())
 
 
-def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+def test_a_message_sent_during_a_comparison_stays_in_the_composer(begin: Start) -> None:
+    app = begin(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: app.services.compare_runner.comparison.current is not None)
     app.send("Now?")
-    assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
+    assert app.message.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.activity.busy)
 

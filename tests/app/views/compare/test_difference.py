@@ -1,7 +1,6 @@
 """Compare marks where two replies part: in the text, in words, and within sight."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,28 +13,24 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdi
 from app.storage.comparison_record import MAX_MARKED, ComparedReply, ComparisonRecord, difference_between
 from app.views.compare.compare_side import CompareSide
 from app.views.compare.compare_view import CompareDialog
-from mlx_engine.contract.events import CompareResult, Event, TextDifference
-from mlx_engine.contract.requests import Request
+from app.views.transcript.scrolling_column import FollowingScrollArea
+from mlx_engine.contract.events import Commit, TextDifference
+from mlx_engine.contract.requests import Mode
 from tests.app.chats import texts
-from tests.app.conftest import Running
-from tests.app.scripted_engine import ScriptedEngine, answer, stats
+from tests.app.conftest import Session
+from tests.app.scripted_engine import Script, ScriptedEngine, answer, done, stats
 
-Start = Callable[..., Running]
+Begin = Callable[..., Session]
 BEFORE = "\n\n".join(f"Paragraph {number} says the same in both." for number in range(40))
 
 
-class PartingEngine(ScriptedEngine):
-    """Its two replies are not alike."""
-
-    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
-        for event in super().run(request, cancel):
-            if isinstance(event, CompareResult):
-                plain, drafted = event.results
-                event = replace(event, results=(plain, replace(drafted, difference=TextDifference(14, 0.25))))
-            yield event
+def parting(rest: str, token: int, mode: Mode = "dflash") -> Script:
+    """A reply whose 15th token is the first that differs."""
+    shared = Commit(f"{BEFORE}\n\nSo the answer is ", "answer", tuple(range(14)), ("target",) * 14)
+    return [shared, Commit(rest, "answer", (token,), ("target",)), done(mode, tokens=15)]
 
 
-def opened(app: Running) -> CompareDialog:
+def opened(app: Session) -> CompareDialog:
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
@@ -59,22 +54,25 @@ def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[st
     return replace(record, replies=replies, rows=rows)  # type: ignore[arg-type]
 
 
+def scroll_of(side: CompareSide) -> FollowingScrollArea:
+    (scroll,) = side.findChildren(FollowingScrollArea)
+    return scroll
+
+
 def in_view(side: CompareSide) -> bool:
-    rect, view = side.blocks.difference_rect, side._scroll.viewport()
+    rect, view = side.blocks.difference_rect, scroll_of(side).viewport()
     return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
 
 
 def laid_out(side: CompareSide) -> bool:
     """Return whether the layout is final: the content is at least as high as the text."""
     QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
-    return side._content.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
+    return scroll_of(side).widget().height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
 
 
-def test_the_first_difference_is_underlined_described_and_in_view(begin: Start) -> None:
-    ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
-    nine, ninety = (BEFORE + ends.format(word=word) + BEFORE for word in ("nine", "ninety"))
-    engine = PartingEngine([answer("Hi."), answer(nine, "plain"), answer(ninety)])
-    app = begin(engine)
+def test_the_first_difference_is_underlined_described_and_in_view(begin: Begin) -> None:
+    nine, ninety = (f"{word}, and that is all there is to say about it.\n\n{BEFORE}" for word in ("nine", "ninety"))
+    app = begin(ScriptedEngine([answer("Hi."), parting(nine, 50, "plain"), parting(ninety, 51)]))
     dialog = opened(app)
     assert "differ starting at token 15" in dialog.verdict.text()
     for side, text, word in zip(dialog.sides, (",", "ty,"), ("nine,", "ninety,"), strict=True):
@@ -84,13 +82,13 @@ def test_the_first_difference_is_underlined_described_and_in_view(begin: Start) 
         go = side.difference_button
         assert go.isVisible() and f"“{word}”" in go.text() and word in go.accessibleName()
         app.until(partial(in_view, side))
-        side._scroll.verticalScrollBar().setValue(0)
+        scroll_of(side).verticalScrollBar().setValue(0)
         assert not in_view(side)
         side.difference_button.click()
         assert in_view(side)
 
 
-def test_an_earlier_comparison_opens_at_its_difference(begin: Start) -> None:
+def test_an_earlier_comparison_opens_at_its_difference(begin: Begin) -> None:
     app = begin()
     dialog = opened(app)
     record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
@@ -98,21 +96,21 @@ def test_an_earlier_comparison_opens_at_its_difference(begin: Start) -> None:
         dialog.show_record(record)
         app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides))
         for side in dialog.sides:
-            bar = side._scroll.verticalScrollBar()
-            assert in_view(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
+            bar = scroll_of(side).verticalScrollBar()
+            assert in_view(side) and not scroll_of(side).following and 0 < bar.value() < bar.maximum() - 100
     dialog.resize(dialog.width() - 150, dialog.height())
     app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides))
     side = dialog.sides[0]
-    side._scroll.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
+    scroll_of(side).verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
     dialog.resize(dialog.width() + 150, dialog.height())
     app.until(lambda: laid_out(side))
     assert not in_view(side), "the user has scrolled away"
     dialog.run_button.click()
-    assert side._scroll.following
+    assert scroll_of(side).following
 
 
-def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) -> None:
-    app = start(PartingEngine([answer("Hi."), answer("One.", "plain"), answer("Two.")]))
+def test_a_new_comparison_with_identical_replies_removes_the_mark(begin: Begin) -> None:
+    app = begin(ScriptedEngine([answer("Hi."), parting("One.", 50, "plain"), parting("Two.", 51)]))
     dialog = opened(app)
     assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides)
     dialog.run_button.click()
@@ -120,7 +118,7 @@ def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) 
     assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides)
 
 
-def test_a_reply_that_ends_early_says_so(begin: Start) -> None:
+def test_a_reply_that_ends_early_says_so(begin: Begin) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
     plain, dflash = dialog.sides
@@ -140,7 +138,7 @@ def test_a_reply_that_ends_early_says_so(begin: Start) -> None:
         ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
     ],
 )
-def test_no_words_are_quoted_if_only_spaces_differ(begin: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
+def test_no_words_are_quoted_if_only_spaces_differ(begin: Begin, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, plain, dflash))
     shown = [side.difference_button.text() for side in dialog.sides]
@@ -150,7 +148,7 @@ def test_no_words_are_quoted_if_only_spaces_differ(begin: Start, plain: str, dfl
         assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
 
 
-def test_thinking_that_ends_early_is_shown_at_its_end(begin: Start) -> None:
+def test_thinking_that_ends_early_is_shown_at_its_end(begin: Begin) -> None:
     app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
@@ -158,20 +156,20 @@ def test_thinking_that_ends_early_is_shown_at_its_end(begin: Start) -> None:
     assert side.difference_button.text() == "Thinking ends here; the other reply continues" and marked(side) == []
 
     def end_in_view() -> bool:
-        body, view = side.thinking.body, side._scroll.viewport()
+        body, view = side.thinking.body, scroll_of(side).viewport()
         return (
             laid_out(side) and body.height() > view.height() and 0 < body.mapTo(view, QPoint(0, body.height())).y() < view.height()
         )
 
     app.until(end_in_view)
-    bar = side._scroll.verticalScrollBar()
+    bar = scroll_of(side).verticalScrollBar()
     assert 0 < bar.value() < bar.maximum() - 100
     bar.setValue(0)
     side.difference_button.click()
     assert end_in_view()
 
 
-def test_thinking_with_a_difference_opens(begin: Start) -> None:
+def test_thinking_with_a_difference_opens(begin: Begin) -> None:
     dialog = opened(begin())
     dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
     side = dialog.sides[0]
@@ -189,7 +187,7 @@ def test_thinking_with_a_difference_opens(begin: Start) -> None:
         ("One *two* three.", "One **two** three.", None),
     ],
 )
-def test_the_mark_works_in_every_kind_of_block(begin: Start, plain: str, dflash: str, wanted: str | None) -> None:
+def test_the_mark_works_in_every_kind_of_block(begin: Begin, plain: str, dflash: str, wanted: str | None) -> None:
     app = begin()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, plain, dflash))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 import app.session.measurements
@@ -18,6 +19,14 @@ from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine, reason
 
 ASK = GenerationRequest(messages=(Message("user", "Hello"),))
+NewPair = tuple[ScriptedEngine, EngineAdapter, PairLoader]
+
+
+def rest(qtbot: QtBot, thread: EngineAdapter, loading: PairLoader) -> None:
+    """Wait until nothing is running and nothing will start."""
+    timers = loading.findChildren(QTimer)
+    assert timers
+    qtbot.waitUntil(lambda: not thread.busy and not any(timer.isActive() for timer in timers), timeout=PATIENCE_MS)
 
 
 @pytest.fixture(autouse=True)
@@ -26,32 +35,31 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineAdapter]]:
+def new_pair(qtbot: QtBot) -> Iterator[NewPair]:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False))
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
     loading.load(LoadPair())
-    yield engine, thread
+    yield engine, thread, loading
     assert host.wait(120)
 
 
-def test_a_new_pair_is_calibrated_once_when_idle(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
-    engine, thread = new_pair
-    qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+def test_a_new_pair_is_calibrated_once_when_idle(qtbot: QtBot, new_pair: NewPair) -> None:
+    engine, thread, loading = new_pair
+    qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
+    rest(qtbot, thread, loading)
     assert engine.calibrations == 1
 
 
-def test_a_request_interrupts_calibration_which_starts_again(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
-    engine, thread = new_pair
+def test_a_request_interrupts_calibration_which_starts_again(qtbot: QtBot, new_pair: NewPair) -> None:
+    engine, thread, loading = new_pair
     engine.calibration_gate = threading.Event()
     qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
     thread.submit(ASK, lambda deliveries: None)  # answered only if the measurement gives way
     qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.calibrations == 2, timeout=PATIENCE_MS)
     engine.calibration_gate.set()
-    qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+    rest(qtbot, thread, loading)
     assert engine.calibrations == 2
 
 
@@ -66,8 +74,7 @@ def test_kernels_are_selected_after_calibration_and_give_way_too(qtbot: QtBot) -
     thread.submit(ASK, lambda deliveries: None)
     qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.proofs == [1, 1], timeout=PATIENCE_MS)
     engine.proof_gate.set()
-    qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+    rest(qtbot, thread, loading)
     assert (engine.calibrations, engine.proofs) == (1, [1, 1])
     assert host.wait(120)
 
@@ -79,8 +86,8 @@ def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
     loading.load(LoadPair())
-    qtbot.waitUntil(lambda: engine.calibrations == 2 and not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+    qtbot.waitUntil(lambda: engine.calibrations == 2, timeout=PATIENCE_MS)
+    rest(qtbot, thread, loading)
     assert (engine.calibrations, engine.proofs) == (2, [1])
     assert host.wait(120)
 
@@ -98,8 +105,8 @@ def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> Non
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
     kernel_tests.test_kernels()
     qtbot.waitUntil(lambda: engine.proofs == [0], timeout=PATIENCE_MS)
-    qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+    qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
+    rest(qtbot, thread, loading)
     assert engine.calibrations == 1
     assert host.wait(120)
 
@@ -110,7 +117,7 @@ def test_a_calibrated_pair_is_not_calibrated_again(qtbot: QtBot) -> None:
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
     loading.load(LoadPair())
-    qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
-    qtbot.wait(100)
+    qtbot.waitUntil(lambda: loading.pair is not None, timeout=PATIENCE_MS)
+    rest(qtbot, thread, loading)
     assert engine.calibrations == 0 and engine.proofs == []
     assert host.wait(120)

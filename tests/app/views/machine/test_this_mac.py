@@ -14,7 +14,7 @@ from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial, Roofline
 from mlx_engine.models.fit import gigabytes
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
 
 
@@ -46,15 +46,15 @@ def test_the_page_measures_once_and_again_on_request(begin: Callable[..., Runnin
     assert engine.measured == [False, True], "a known result is shown, not measured again"
 
 
-def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Running]) -> None:
+def test_a_message_stops_the_measurement_and_is_answered(begin: Callable[..., Session]) -> None:
     engine = ScriptedEngine()
     engine.measure_gate = threading.Event()  # never opens
-    running = start(engine)
+    running = begin(engine)
     page = opened(running)
     running.until(lambda: bool(engine.measured))
     assert page.bar.isVisible() and not page.again.isEnabled()
     running.ask("Hello?")
-    assert running.reply.text() if hasattr(running.reply, "text") else running.session.chat.turns[-1].reply.answer
+    assert running.answer == "Fine."
     running.until(lambda: not running.roofline_runner.running)
     assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
 

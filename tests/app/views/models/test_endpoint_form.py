@@ -91,8 +91,8 @@ def test_rare_fields_are_under_advanced(begin: Start) -> None:
     assert again.headers.isVisible() and again.focusWidget() is again.url
 
 
-def test_all_windows_agree_on_where_secrets_are_kept(start: Start, has_keychain: bool, tmp_path: Path) -> None:
-    app = start(data=tmp_path)
+def test_all_windows_agree_on_where_secrets_are_kept(begin: Start, has_keychain: bool, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
     form = form_for(app)
     form.advanced.click()
     server = ServerForm(app.theme, app.tools, None, app.window)

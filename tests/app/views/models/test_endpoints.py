@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.views.chat.notice_bar import NoticeBar
 from app.views.models import endpoint_card, endpoint_form
 from app.views.models.endpoint_form import EndpointForm
 from app.views.models.picker_dialog import PickerDialog
@@ -335,12 +336,13 @@ def test_a_result_that_is_out_of_date_is_not_shown(begin: Start, silent: str, qt
     app = begin(loaded=False)
     results: list[object] = []
     form = adding(app, silent)
-    real = app.services.picker.endpoints.test
+    endpoints = app.services.picker.endpoints
+    real = endpoints.test
 
     def follow(saved: SavedEndpoint, then: Callable) -> None:
         real(saved, lambda found: (then(found), results.append(found)))
 
-    form._endpoints.test = follow  # type: ignore[method-assign]
+    endpoints.test = follow  # type: ignore[method-assign]
     form.test.click()
     qtbot.keyClicks(form.url, "9")
     assert form.test.isEnabled() and not form.verdict.text()
@@ -396,11 +398,12 @@ def test_the_connection_in_use_is_open_at_the_next_start(begin: Start, vllm: Rep
     assert begin(data=tmp_path).loader.has_demo
 
 
-def test_a_server_that_is_gone_at_the_next_start(start: Start, vllm: Replay, tmp_path: Path) -> None:
+def test_a_server_that_is_gone_at_the_next_start(begin: Start, vllm: Replay, tmp_path: Path) -> None:
     write_endpoints(tmp_path / "connections.json", [SavedEndpoint("Lab", Endpoint("http://127.0.0.1:9"))])
     (tmp_path / "settings.ini").write_text("[General]\nconnection=Lab\n")
-    app = start(data=tmp_path)
-    bar = app.window.foot.notices
+    app = begin(data=tmp_path)
+    bar = NoticeBar(app.theme, app.services.notices)
+    bar.connect_again.connect(app.services.picker.connect_to)
     assert notices(app) == "Nothing listens at “127.0.0.1:9”. Start the server, or check the address and port."
     assert bar.choose.isVisible() and bar.again.isVisible() and app.loader.pair is None
     app.services.picker.put_endpoint(SavedEndpoint("Lab", Endpoint(vllm.url)), "Lab")

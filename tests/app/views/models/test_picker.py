@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
@@ -21,6 +21,7 @@ from app.views.models.fact_table import FactTable
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
+from app.widgets.theme import Theme
 from mlx_engine.models.downloads import model_move
 from mlx_engine.models.downloads.bandwidth import download_limit
 from mlx_engine.models.downloads.hub import Hub
@@ -35,14 +36,14 @@ from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.mlx_engine.models.downloads import expect_whole, fetch
 
 
-def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole path by keyboard."""
     engine = ScriptedEngine()
     loads: list[tuple[Path, Path | None]] = []
     real = engine.load
     monkeypatch.setattr(engine, "load", lambda target, drafter: (loads.append((target, drafter)), real(target, drafter))[1])
-    app = start(engine)
-    app.run("models")
+    app = begin(engine)
+    app.window.dialogs.show_models()
     dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: bool(app.services.picker.rows.matching))
@@ -64,7 +65,7 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     target, drafter = loads[-1]
     assert "owner--target" in str(target) and drafter is not None and "owner--drafter" in str(drafter)
     app.ask("Hello?")
-    assert app.reply.turn.reply.answer == "Fine."
+    assert app.answer == "Fine."
     dialog.search.clear()
     app.services.picker.rows.select("demo")
     dialog.list.setFocus()
@@ -350,12 +351,12 @@ def test_a_drafter_for_a_custom_target_is_found(begin: Start, hub: LocalHub, tmp
     assert dialog.drafter.text() == str(drafter)
 
 
-def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: Path) -> None:
+def test_a_custom_pair_of_two_folders_can_be_used_at_once(begin: Start, tmp_path: Path) -> None:
     target, drafter = demo_pair()
     (tmp_path / "mine").mkdir()
     for role, folder in (("target", target), ("drafter", drafter)):
         (tmp_path / "mine" / role).symlink_to(folder)
-    app = start()
+    app = begin()
     opened(app)
     picker = app.services.picker
     assert check_pair(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter")) == ""
@@ -363,8 +364,8 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     app.until(lambda: picker.rows.selected.startswith("folder:"))
     card(app).main.click()
     app.until(lambda: state(app) == "loaded")
-    assert card(app).title.text() == app.window.top_bar.name.text() == "My pair"
-    again = start()
+    assert app.loader.pair is not None and card(app).title.text() == app.loader.pair.name == "My pair"
+    again = begin()
     opened(again)
     mine = next(one for one in again.services.picker.rows.matching if one.custom)
     assert look_at(again, mine.id).name == "My pair"
@@ -377,9 +378,9 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     again.until(lambda: not any(one.custom for one in again.services.picker.rows.matching))
 
 
-def test_a_copied_path_is_unchanged(start: Start) -> None:
+def test_a_copied_path_is_unchanged(qapp: QApplication) -> None:
     """It had no-break spaces after digits."""
-    table = FactTable(start().window.theme)
+    table = FactTable(Theme(qapp))
     table.show_facts({"Location": "/Volumes/Disk 2 old", "Speed": "16 tok/s"})
     assert [label.text() for label in table.findChildren(QLabel)][1::2] == ["/Volumes/Disk 2 old", "16\N{NO-BREAK SPACE}tok/s"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.downloads import Downloads, PairDownload, duration
@@ -16,13 +17,13 @@ from app.session.model_storage import Background, Storage
 from app.session.pair_survey import Estimator
 from app.views.models.fact_table import MemoryDetails
 from app.views.models.pair_facts import drafter_label, facts_of, license_name, memory_names
+from app.widgets.theme import Theme
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.hardware import machine
 from mlx_engine.models.fit import Fit, FitLine, predict_fit
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.pair import Pair, demo_pair
 from mlx_engine.models.library.speeds import SpeedRange
-from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS
@@ -219,8 +220,8 @@ def test_reasons_for_a_pair_do_not_contradict_its_verdict(slow: bool, needed: in
     assert bool(praises) == (one.verdict_text in ("Fits comfortably", "Tight fit"))
 
 
-def test_weights_that_are_too_large_are_more_than_the_memory(start: Callable[..., Running]) -> None:
-    details = MemoryDetails(start(loaded=False).window.theme)
+def test_weights_that_are_too_large_are_more_than_the_memory(qapp: QApplication) -> None:
+    details = MemoryDetails(Theme(qapp))
     for needed, expected in (
         (37 * GB, ", more than the 19.0 GB available to models."),
         (9 * GB, " of the 19.0 GB available to models."),

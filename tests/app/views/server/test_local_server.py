@@ -35,15 +35,19 @@ def test_server_is_off_at_first_and_answers_from_the_windows_pair_when_on(start:
     app.ask("From the chat")
     assert len(engine.requests) == 2 and len(engine.threads) == 1, "one engine, with its weights, for both"
     url = server.url
-    page.switch.click()
+    page.close()
+    assert app.window.top_bar.server.accessibleName() == "The local server is on"
+    app.window.top_bar.server.click()
+    assert page_of(app).isVisible()
+    page_of(app).switch.click()
     app.until(lambda: not server.url)
     assert app.window.top_bar.server.isHidden()
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(url, trust_env=False)
 
 
-def test_the_app_refuses_a_connection_to_its_own_server(start: Start) -> None:
-    app = start()
+def test_the_app_refuses_a_connection_to_its_own_server(begin: Start) -> None:
+    app = begin()
     server, saved = turn_on(app), app.services.picker.endpoints
     form, reason = form_for(app), "This is Slipstream's own server, which uses the models loaded here. Enter another address."
     form.url.setText(server.url.replace("127.0.0.1", "localhost") + "/v1")
@@ -60,30 +64,22 @@ def test_the_app_refuses_a_connection_to_its_own_server(start: Start) -> None:
     assert saved.refusal(saved.saved[0].endpoint) == ""
 
 
-def test_the_icon_in_the_top_bar_opens_the_page(start: Start) -> None:
-    app = start()
-    turn_on(app)
-    assert app.window.top_bar.server.accessibleName() == "The local server is on"
-    app.window.top_bar.server.click()
-    assert page_of(app).isVisible()
-
-
-def test_server_starts_again_with_the_app_if_the_user_wants(start: Start) -> None:
-    first = start()
+def test_server_starts_again_with_the_app_if_the_user_wants(begin: Start) -> None:
+    first = begin()
     turn_on(first)
     first.quit()
-    second = start()
+    second = begin()
     assert not second.services.server.on
     page = page_of(second)
     page.boxes[Preferences.serve_at_launch].click()
-    second.window.close()
-    third = start()
+    second.quit()
+    third = begin()
     third.until(lambda: bool(third.services.server.url))
     assert post(third.services.server).status_code == 200
 
 
-def test_a_port_in_use_is_reported_once_with_advice(start: Start) -> None:
-    app = start()
+def test_a_port_in_use_is_reported_once_with_advice(begin: Start) -> None:
+    app = begin()
     page = page_of(app)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -159,13 +155,13 @@ def test_server_answers_from_the_pair_that_the_user_switches_to(begin: Start) ->
 
 
 def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
-    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    begin: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
         "mlx_engine.api_server.served_models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),)
     )
     engine = ScriptedEngine()
-    app = start(engine)
+    app = begin(engine)
     server = turn_on(app)
     assert post(server, model="other-pair").status_code == 404
     page_of(app).boxes[Preferences.load_on_request].click()
@@ -174,7 +170,7 @@ def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
     app.until(lambda: not asking.thread.is_alive())
     assert asking.response is not None and asking.response.json()["model"] == "other-pair"
     assert app.loader.loaded_from == LoadPair(tmp_path, None)
-    assert app.window.top_bar.name.text() == "Other pair"
+    assert app.loader.pair is not None and app.loader.pair.name == "Other pair"
     asking = Asking(server, model="missing")
     app.until(lambda: not asking.thread.is_alive())
     assert asking.response is not None and asking.response.status_code == 404
@@ -223,10 +219,10 @@ def test_a_chat_reply_starts_while_programs_get_theirs(begin: Start) -> None:
         assert one.response is not None and one.response.status_code == 200
 
 
-def test_a_comparison_says_that_it_waits_for_the_programs_replies(start: Start) -> None:
+def test_a_comparison_says_that_it_waits_for_the_programs_replies(begin: Start) -> None:
     forever = threading.Event()
     engine = ScriptedEngine([answer("First."), words(forever)])  # type: ignore[list-item]
-    app = start(engine)
+    app = begin(engine)
     app.ask("To compare")
     server = turn_on(app)
     asking = Asking(server)

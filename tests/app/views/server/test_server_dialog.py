@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QLineEdit
 
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import HIDDEN_KEY, MAX_SHOWN, progress
-from app.window.palette import palette_commands
 from mlx_engine.api_server.metrics import LiveRequest
 from tests.app.views.server.conftest import Start, page_of, post, turn_on
 
@@ -95,10 +94,3 @@ def test_live_requests_are_listed_up_to_a_limit(begin: Start) -> None:
     app.services.server.activity = ()
     app.services.server.activity_changed.emit()
     assert not page.more.isVisible() and not any(view.isVisible() for view in page.requests)
-
-
-def test_the_palette_opens_the_page(start: Start) -> None:
-    app = start()
-    found = {command.text: command for command in palette_commands(app.window.commands, app.session, app.library)}
-    found["Local Server"].do()
-    assert page_of(app).isVisible()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QAbstractAnimation, QSettings, Qt
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSlider,
+    QStackedWidget,
     QStyle,
     QWidget,
 )
@@ -111,20 +112,14 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
         assert 1.4 <= after[name] / before[name] <= 1.8, (name, before[name], after[name])
 
 
-def test_all_text_has_the_size_that_was_set_before_the_window_is_shown(start: Start) -> None:
-    app = start(loaded=False)
-    app.theme.set_text_size(24)
-    app.load()
-    sized = [widget for widget in app.window.findChildren(QWidget) if widget.property("text_share") is not None]
-    wrong = [one.accessibleName() for one in sized if one.font().pixelSize() != round(24 * one.property("text_share"))]
-    assert sized and wrong == []
-
-
-def test_dialogs_leave_a_part_of_the_screen_free(start: Start) -> None:
+def test_all_text_has_the_size_that_was_set_before_and_dialogs_leave_a_part_of_the_screen_free(start: Start) -> None:
     app = start(loaded=False)
     app.theme.set_text_size(30)
     app.window.resize(700, 500)
     app.load()
+    sized = [widget for widget in app.window.findChildren(QWidget) if widget.property("text_share") is not None]
+    wrong = [one.accessibleName() for one in sized if one.font().pixelSize() != round(30 * one.property("text_share"))]
+    assert sized and wrong == []
     dialogs = app.window.dialogs
     for show in (dialogs.show_report, dialogs.show_about, dialogs.show_this_mac, dialogs.show_chat_settings):
         show()
@@ -191,11 +186,12 @@ def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> Non
     switch = Switch(theme, "DFlash")
     qtbot.addWidget(switch)
     switch.show()
+    off, slide = switch.grab().toImage(), switch.findChild(QAbstractAnimation)
     switch.setChecked(True)
-    assert switch._position < 1
+    assert slide.state() == QAbstractAnimation.State.Running
     theme.reduce_motion = True
     switch.setChecked(False)
-    assert switch._position == 0
+    assert slide.state() == QAbstractAnimation.State.Stopped and switch.grab().toImage() == off
 
 
 def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> None:
@@ -206,9 +202,10 @@ def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> No
     app.services.preferences.text_size = TEXT_SIZES[-1]
     dialog.resize(700, 500)
     assert dialog.list.count() == len(pane_names()) == 7
+    stack = dialog.findChild(QStackedWidget)
     for number in range(7):
-        area = dialog._stack.currentWidget()
-        assert isinstance(area, QScrollArea) and dialog._stack.currentIndex() == number
+        area = stack.currentWidget()
+        assert isinstance(area, QScrollArea) and stack.currentIndex() == number
         app.until(lambda area=area: area.widget().minimumSizeHint().width() <= area.viewport().width())
         assert dialog.size().width() == 700 and area.widget().findChildren(QWidget)
         qtbot.keyClick(dialog.list, Qt.Key.Key_Down)
@@ -239,16 +236,17 @@ def wrapped(dialog: QDialog) -> list[QLabel]:
 
 
 def test_controls_grow_with_the_text(qtbot, theme: Theme) -> None:  # type: ignore[no-untyped-def]
-    name = ElidedButton("Models", "pair", opens_menu=True)
+    name, plain = (ElidedButton("Models", "pair", opens_menu=opens) for opens in (True, False))
     controls = (Switch(theme, ""), IconButton(theme, "new", "New"), name, QCheckBox(), QSlider(Qt.Orientation.Horizontal))
-    for control in controls:
+    for control in (*controls, plain):
         qtbot.addWidget(control)
         control.show()
 
     def sizes() -> list[int]:
         box = controls[3]
         indicator = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorHeight, None, box)
-        return [*(control.sizeHint().height() for control in controls), name._chevron, indicator]
+        chevron = name.sizeHint().width() - plain.sizeHint().width()
+        return [*(control.sizeHint().height() for control in controls), chevron, indicator]
 
     theme.set_text_size(DEFAULT_TEXT_SIZE)
     before = sizes()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.notice import Notice, NoticeAction
+from mlx_engine.mcp.server_status import ServerStatus
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_card, calling, cards, choose, with_tools
@@ -36,50 +37,38 @@ def click(qtbot: QtBot, widget: QWidget) -> None:
 def test_every_example_leaves_the_focus_in_the_composer(start: Start, servers: type[FakeServers], qtbot: QtBot) -> None:
     app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
     activate(app, qtbot)
-    welcome = app.window.transcript.welcome
+    welcome, composer, bar = app.window.transcript.welcome, app.window.composer, app.window.foot.waiting
     for slow in (False, True):
         servers.slow = slow
         for card in (welcome.calculation, *welcome.cards):
             app.session.new_chat()
-            app.window.composer.focus()
+            composer.focus()
             click(qtbot, card)
             if slow and card is welcome.calculation:
                 servers.made[0].finish("Calculator")
             app.until(lambda: not app.session.chat.empty and not app.activity.busy)
             assert_focus_in_composer(app, card.prompt)
             qtbot.keyClicks(app.window.focusWidget(), "abc")
-            assert app.window.composer.text == "abc" and app.window.sidebar.search.text() == ""
+            assert composer.text == "abc" and app.window.sidebar.search.text() == ""
             app.type("")
-
-
-def test_keys_typed_while_an_example_waits_for_its_tools_stay_in_the_composer(
-    start: Start, servers: type[FakeServers], qtbot: QtBot
-) -> None:
-    servers.slow = True
-    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
-    activate(app, qtbot)
-    calculation, composer, bar = app.window.transcript.welcome.calculation, app.window.composer, app.window.foot.waiting
-    click(qtbot, calculation)
+    app.session.new_chat()
+    servers.made[0].found["Calculator"] = ServerStatus("Calculator", "off")
+    click(qtbot, welcome.calculation)
     assert app.window.focusWidget() is composer.field and bar.isVisible()
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
     assert bar.isVisible() and app.notices == [], "Return without a message changes nothing"
     qtbot.keyClicks(composer.field, "abc")
     servers.made[0].finish("Calculator")
     app.until(lambda: not app.session.chat.empty and not app.activity.busy)
-    assert [turn.prompt for turn in app.session.chat.turns] == [calculation.prompt]
+    assert [turn.prompt for turn in app.session.chat.turns] == [welcome.calculation.prompt]
     assert composer.text == "abc" and not bar.isVisible()
-
-
-def test_an_example_chosen_with_the_keyboard_moves_the_focus_to_the_composer(
-    start: Start, servers: type[FakeServers], qtbot: QtBot
-) -> None:
-    app = start(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
-    activate(app, qtbot)
-    welcome = app.window.transcript.welcome
+    app.type("")
     for card in (welcome.calculation, *welcome.cards):
         app.session.new_chat()
         card.setFocus(Qt.FocusReason.TabFocusReason)
         qtbot.keyClick(card, Qt.Key.Key_Space)
+        if card is welcome.calculation:
+            servers.made[0].finish("Calculator")
         app.until(lambda: not app.session.chat.empty and not app.activity.busy)
         assert_focus_in_composer(app, card.prompt)
 
@@ -116,7 +105,7 @@ def test_every_notice_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBo
             for dialog in app.window.findChildren(QDialog):
                 dialog.close()
             activate(app, qtbot)
-            notices.clear()
+            app.services.notices.clear()
             assert_focus_in_composer(app, f"{made.text() or made.accessibleName()} of a notice")
 
 
@@ -142,6 +131,10 @@ def test_every_answer_to_an_approval_card_leaves_the_focus_in_the_composer(start
                 app.tools.approvals.revoke(server, tool)
 
 
+def visible_dialogs(window: QWidget) -> list[QDialog]:
+    return [dialog for dialog in window.findChildren(QDialog) if dialog.isVisible()]
+
+
 def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine())
     window, dialogs = app.window, app.window.dialogs
@@ -151,11 +144,11 @@ def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtB
     for show in shows:
         window.composer.focus()
         show()
-        opened = list(dialogs._dialogs.values())
+        opened = visible_dialogs(window)
         assert opened, show.__name__
         for dialog in opened:
             dialog.close()
-        app.until(lambda: not dialogs._dialogs)
+        app.until(lambda: not visible_dialogs(window))
         activate(app, qtbot)
         assert_focus_in_composer(app, show.__name__)
     for made in (window.top_bar.settings, window.top_bar.name):
@@ -184,5 +177,5 @@ def test_the_focus_stays_where_the_user_moved_it(start: Start, qtbot: QtBot) -> 
     app.services.notices.post("Something happened.")
     gate.set()
     app.until(lambda: not app.activity.busy)
-    app.window.foot.notices.clear()
+    app.services.notices.clear()
     assert app.window.focusWidget() is app.window.sidebar.search

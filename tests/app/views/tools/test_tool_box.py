@@ -18,7 +18,7 @@ from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
-from tests.app.conftest import PATIENCE_MS
+from tests.app.conftest import PATIENCE_MS, Session
 from tests.app.views.tools.fake_servers import CALCULATE, FakeServers, failed
 
 GITHUB = ServerConfig("github", url="https://api.example/mcp")
@@ -163,9 +163,8 @@ def test_a_test_connects_to_a_server_that_is_not_stored(servers: type[FakeServer
     assert all(fake.closed for fake in servers.made)
 
 
-def test_the_app_ends_all_servers_when_it_quits(servers: type[FakeServers], start: Callable[..., object], tmp_path: Path) -> None:
-    app = start(data=tmp_path)
-    app.window.close()  # type: ignore[attr-defined]
+def test_the_app_ends_all_servers_when_it_quits(servers: type[FakeServers], begin: Callable[..., Session], tmp_path: Path) -> None:
+    begin(data=tmp_path).quit()
     assert servers.made[0].closed
 
 

@@ -5,21 +5,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from app.storage.settings import ChatSettings, Preset
+from app.views.settings.settings_dialog import SettingsDialog
+from app.views.tools.tools_button import ToolsButton
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.views.tools.fake_servers import FakeServers, failed
 
 Start = Callable[..., Running]
+Begin = Callable[..., Session]
+EXAMPLE = "What is 4817 × 392?"
 GITHUB = ServerConfig("git&hub", url="https://api.example/mcp")
 HOSTILE = "<img src=x>\u202e\x1b[2J"
 
@@ -32,20 +36,36 @@ def calling_engine() -> ScriptedEngine:
 
 
 @pytest.fixture
-def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
+def app(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> Session:
     tools = tuple(Tool("git&hub", name, description=HOSTILE) for name in ("search", "push", HOSTILE))
     servers.answers["git&hub"] = ServerStatus("", "ready", tools=tools)
-    running = start(calling_engine(), data=tmp_path)
-    running.tools.put(GITHUB)
-    return running
+    session = begin(calling_engine(), data=tmp_path)
+    session.tools.put(GITHUB)
+    return session
+
+
+def button_of(app: Session) -> ToolsButton:
+    button = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens)
+    button.setParent(app.window)
+    return button
+
+
+def send_example(app: Session) -> None:
+    """Send the start page's example, as its card does."""
+    app.session.send(EXAMPLE, example="calculator")
+
+
+def ask_example(app: Session) -> None:
+    send_example(app)
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
 
 
 def entries(menu: QMenu) -> dict[str, QAction]:
     return {action.text(): action for action in menu.actions() if not action.isSeparator()}
 
 
-def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Running, servers: type[FakeServers]) -> None:
-    button = app.window.foot.tools
+def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Session, servers: type[FakeServers]) -> None:
+    button = button_of(app)
     app.ask("Hello")
     assert app.engine.requests[-1].tools == () and not button.is_active and servers.made[0].started == []
     menu = entries(button.make_menu())
@@ -59,8 +79,8 @@ def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Running, servers:
     assert app.tools.builtin("calculator").enabled  # other chats may use it
 
 
-def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> None:
-    button = app.window.foot.tools
+def test_single_tools_are_turned_off_in_a_chat(app: Session, qtbot: QtBot) -> None:
+    button = button_of(app)
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.until(lambda: len(app.session.offered_tools) == 3)
     menu = button.make_menu()
@@ -78,8 +98,8 @@ def test_single_tools_are_turned_off_in_a_chat(app: Running, qtbot: QtBot) -> No
     menu.close()
 
 
-def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Running) -> None:
-    button = app.window.foot.tools
+def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Session) -> None:
+    button = button_of(app)
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.until(lambda: button.tokens.count == 120)
     assert button.toolTip().splitlines() == [
@@ -88,32 +108,30 @@ def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Ru
         "Tool descriptions use 120 tokens.",
     ]
     assert "Tool descriptions use 120 tokens." in entries(button.make_menu())
-    private = app.window.transcript.welcome.private
-    assert private.text() == "Tool calls are sent to api.example. Everything else stays on this computer."
     app.type("Hello")
     app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
     assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too
     app.session.set_settings(ChatSettings())
     app.until(lambda: button.tokens.count is None)
-    assert button.toolTip() == "Tools" and private.text() == "Everything you write stays on this computer."
+    assert button.toolTip() == "Tools"
 
 
-def test_a_server_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
+def test_a_server_that_failed_is_named(app: Session, servers: type[FakeServers]) -> None:
     servers.answers["git&hub"] = failed("It broke.")
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
-    app.until(lambda: "git&hub: It broke." in app.window.foot.tools.toolTip())
+    button = button_of(app)
+    app.until(lambda: "git&hub: It broke." in button.toolTip())
 
 
-def test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools(start: Start, servers: type[FakeServers]) -> None:
-    app = start()
-    button = app.window.foot.tools
+def test_the_button_is_disabled_with_the_reason_if_the_model_cannot_call_tools(begin: Begin, servers: type[FakeServers]) -> None:
+    app = begin()
+    button = button_of(app)
     app.session.set_settings(ChatSettings(tool_servers=("Calculator",)))
     assert not button.isEnabled() and "This model can't call tools." in button.toolTip()
     assert app.session.offered_tools == {} and servers.made[0].started == []
-    assert app.window.transcript.welcome.calculation.isHidden()
 
 
-def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Running) -> None:
+def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Session) -> None:
     app.ask("Hello")
     chosen = ChatSettings(tool_servers=("git&hub",), tools_off=("git&hub/push",))
     app.session.set_settings(chosen)
@@ -133,7 +151,7 @@ def test_tools_are_stored_with_the_chat_and_inherited_by_new_ones(app: Running) 
     assert app.session.chat.settings == chosen
 
 
-def test_an_imported_chat_has_no_tools_on(app: Running, tmp_path: Path) -> None:
+def test_an_imported_chat_has_no_tools_on(app: Session, tmp_path: Path) -> None:
     library = app.library
     app.ask("Hello")
     app.session.set_settings(ChatSettings("Be brief.", tool_servers=("git&hub",)))
@@ -149,24 +167,37 @@ def test_an_imported_chat_has_no_tools_on(app: Running, tmp_path: Path) -> None:
     assert app.session.chat.settings == ChatSettings("Be brief.")
 
 
-def test_the_example_turns_on_the_calculator_and_waits_for_it(app: Running, servers: type[FakeServers]) -> None:
-    servers.slow = True
+def test_the_start_page_says_where_calls_go_and_its_example_waits_for_the_calculator(
+    start: Start, servers: type[FakeServers], tmp_path: Path
+) -> None:
+    app = start(calling_engine(), data=tmp_path)
     welcome, foot = app.window.transcript.welcome, app.window.foot
-    assert not welcome.calculation.isHidden()
+    app.tools.put(GITHUB)
+    app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
+    assert welcome.private.text() == "Tool calls are sent to api.example. Everything else stays on this computer."
+    app.session.set_settings(ChatSettings())
+    assert welcome.private.text() == "Everything you write stays on this computer."
+    servers.slow = True
+    assert not welcome.calculation.isHidden() and foot.tools.isEnabled()
     welcome.calculation.click()
-    assert foot.waiting.label.text() == "The reply will start when the tools are ready."
+    assert foot.waiting.label.text() == "The reply will start when the tools are ready." and foot.waiting.isVisible()
     servers.made[0].finish("Calculator")
     app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert app.session.chat.settings.tool_servers == ("Calculator",)
-    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
+    assert app.engine.requests[-1].messages[-1].content == EXAMPLE
     assert foot.waiting.isHidden() and foot.composer.text == ""
+    app.engine.pair = PAIR
+    app.activity.use()
+    app.until(lambda: not app.loader.running)
+    assert welcome.calculation.isHidden() and not foot.tools.isEnabled()
+    foot.tools.settings_requested.emit()
+    assert app.window.dialogs.find(SettingsDialog) is not None
 
 
-def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
-    app = start(calling_engine(), data=tmp_path)
-    button = app.window.foot.tools
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+def test_the_example_turns_on_the_calculator_in_its_chat_only(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> None:
+    app = begin(calling_engine(), data=tmp_path)
+    button = button_of(app)
+    ask_example(app)
     assert len(app.engine.requests[-1].tools) == 1
     asked = app.session.chat.id
     assert not app.tools.builtin("calculator").enabled, "the settings stay as they are"
@@ -180,7 +211,7 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
     app.ask("And 7 × 8?")
     assert len(app.engine.requests[-1].tools) == 1 and app.tools.connecting(app.session.chat.settings) is False
     app.quit()
-    again = start(calling_engine(), data=tmp_path)
+    again = begin(calling_engine(), data=tmp_path)
     again.until(lambda: again.session.chat.id == asked)
     again.ask("And 8 × 9?")
     assert len(again.engine.requests[-1].tools) == 1, "its chat keeps it"
@@ -190,29 +221,27 @@ def test_the_example_turns_on_the_calculator_in_its_chat_only(start: Start, serv
 
 
 @pytest.mark.parametrize("way", ["Cancel", "Send", "another example"])
-def test_an_example_that_is_not_sent_leaves_the_calculator_off(app: Running, servers: type[FakeServers], way: str) -> None:
+def test_an_example_that_is_not_sent_leaves_the_calculator_off(app: Session, servers: type[FakeServers], way: str) -> None:
     """The chat's next message had it on."""
     servers.slow = True
-    window = app.window
-    window.transcript.welcome.calculation.click()
+    send_example(app)
     if way == "Cancel":
-        window.foot.waiting.button.click()
+        app.message.cancel()
     elif way == "another example":
-        window.transcript.welcome.cards[0].click()
+        app.session.send("Another example")
     if way != "another example":
         app.send("Hello")
     app.until(lambda: not app.session.chat.empty and not app.activity.busy)
     assert app.engine.requests[-1].tools == () and app.session.chat.settings.tool_servers == ()
     servers.made[0].finish("Calculator")
-    assert app.window.foot.waiting.isHidden() and len(app.session.chat.turns) == 1
+    assert not app.message.note and len(app.session.chat.turns) == 1
 
 
-def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Running, servers: type[FakeServers]) -> None:
+def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Session, servers: type[FakeServers]) -> None:
     """The entry was checked, and its tooltip said “Off”."""
-    button = app.window.foot.tools
+    button = button_of(app)
     assert entries(button.make_menu())["Calculator"].toolTip() == "Off"
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+    ask_example(app)
     entry = entries(button.make_menu())["Calculator"]
     assert entry.isChecked() and entry.toolTip() == "Connected · 1 tool"
     app.session.new_chat()
@@ -220,28 +249,27 @@ def test_a_server_that_an_example_turned_on_has_the_tooltip_of_its_state(app: Ru
     assert not entry.isChecked() and entry.toolTip() == "Off"
 
 
-def test_a_server_that_an_example_turned_on_and_that_failed_is_named(app: Running, servers: type[FakeServers]) -> None:
+def test_a_server_that_an_example_turned_on_and_that_failed_is_named(app: Session, servers: type[FakeServers]) -> None:
     servers.answers["Calculator"] = failed("It broke.")
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: "Calculator: It broke." in app.window.foot.tools.toolTip())
-    assert entries(app.window.foot.tools.make_menu())["Calculator"].toolTip() == "It broke."
+    button = button_of(app)
+    send_example(app)
+    app.until(lambda: "Calculator: It broke." in button.toolTip())
+    assert entries(button.make_menu())["Calculator"].toolTip() == "It broke."
 
 
 def test_a_chat_without_example_starts_without_its_tools_after_a_restart(
-    start: Start, servers: type[FakeServers], tmp_path: Path
+    begin: Begin, servers: type[FakeServers], tmp_path: Path
 ) -> None:
-    app = start(calling_engine())
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+    app = begin(calling_engine())
+    ask_example(app)
     app.quit()
-    again = start(calling_engine())
+    again = begin(calling_engine())
     assert again.session.chat.empty and again.session.chat.settings.tool_servers == ()
 
 
-def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running) -> None:
-    button = app.window.foot.tools
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Session) -> None:
+    button = button_of(app)
+    ask_example(app)
     for _ in range(2):
         entries(button.make_menu())["Calculator"].trigger()
     assert app.tools.builtin("calculator").enabled
@@ -251,15 +279,14 @@ def test_a_tool_of_an_example_that_the_user_turns_on_again_stays_on(app: Running
     assert len(app.engine.requests[-1].tools) == 1
 
 
-def test_the_example_leaves_a_draft_alone(app: Running) -> None:
+def test_the_example_leaves_a_draft_alone(app: Session) -> None:
     app.type("My draft")
-    app.window.transcript.welcome.calculation.click()
-    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
-    assert app.engine.requests[-1].messages[-1].content == "What is 4817 × 392?"
-    assert app.window.composer.text == "My draft"
+    ask_example(app)
+    assert app.engine.requests[-1].messages[-1].content == EXAMPLE
+    assert app.message.text == "My draft"
 
 
-def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running, servers: type[FakeServers]) -> None:
+def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Session, servers: type[FakeServers]) -> None:
     servers.slow = True
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.send("Hello")
@@ -270,16 +297,15 @@ def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Running
     assert app.engine.requests[-1].tools == ()
 
 
-def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, servers: type[FakeServers]) -> None:
+def test_replies_without_a_new_message_wait_for_the_tools_too(app: Session, servers: type[FakeServers]) -> None:
     app.engine.replies = [[commit("I think"), done(reason="length", tokens=1024)], answer("Again."), answer("More.")]
-    foot, welcome = app.window.foot, app.window.transcript.welcome
     app.ask("Hello")
     app.type("My draft")
     servers.slow = True
     starts = {
         "Again.": lambda: app.session.regenerate(app.session.chat.turns[-1]),
         "I thinkMore.": lambda: app.session.resume(app.session.chat.turns[-1]),
-        "Fine.": welcome.calculation.click,
+        "Fine.": lambda: send_example(app),
     }
     for text, start in starts.items():
         if text == "I thinkMore.":
@@ -288,18 +314,18 @@ def test_replies_without_a_new_message_wait_for_the_tools_too(app: Running, serv
         app.session.set_settings(replace(app.session.chat.settings, tool_servers=("git&hub",)))
         before = len(app.engine.requests)
         start()
-        assert foot.waiting.label.text() == "The reply will start when the tools are ready."
-        assert app.window.composer.text == "My draft" and not foot.composer.field.isReadOnly()
+        assert app.message.note == "The reply will start when the tools are ready."
+        assert app.message.text == "My draft" and not app.message.locked
         for server in ("git&hub", *(("Calculator",) if text == "Fine." else ())):
             assert len(app.engine.requests) == before
             servers.made[0].finish(server)
         app.until(lambda before=before: len(app.engine.requests) > before and not app.activity.busy)
-        assert foot.waiting.isHidden() and len(app.engine.requests[-1].tools) >= 3
+        assert not app.message.note and len(app.engine.requests[-1].tools) >= 3
         assert app.session.chat.turns[-1].reply.answer == text
 
 
 @pytest.mark.parametrize("way", ["Cancel", "New Chat", "Send"])
-def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers: type[FakeServers], way: str) -> None:
+def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Session, servers: type[FakeServers], way: str) -> None:
     app.ask("Hello")
     servers.slow = True
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
@@ -307,8 +333,8 @@ def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers:
     if way == "Send":
         app.send("Something else")
     else:
-        app.window.foot.waiting.button.click() if way == "Cancel" else app.session.new_chat()
-        assert app.window.foot.waiting.isHidden()
+        app.message.cancel() if way == "Cancel" else app.session.new_chat()
+        assert not app.message.note
     servers.made[0].finish("git&hub")
     app.until(lambda: bool(app.session.offered_tools))
     if way == "Send":
@@ -318,7 +344,7 @@ def test_a_reply_that_waits_for_the_tools_can_be_canceled(app: Running, servers:
         assert len(app.engine.requests) == 1
 
 
-def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> None:
     app = begin(calling_engine(), data=tmp_path)
     app.tools.put(GITHUB)
     chosen = ChatSettings(tool_servers=("git&hub", "gone"), tools_off=("git&hub/push",))
@@ -330,14 +356,14 @@ def test_the_first_chat_after_a_restart_has_the_last_tools(begin: Start, servers
 
 
 @pytest.mark.parametrize("saved", ["", "nonsense", "[]", '{"tool_servers": 1, "tools_off": [2]}', '{"tool_servers": {"a": []}}'])
-def test_damaged_choices_of_tools_are_ignored(start: Start, servers: type[FakeServers], saved: str) -> None:
-    app = start(loaded=False)
-    app.services.settings.setValue("tools", saved)
-    app.window._restore_state()
-    assert app.session.chat.settings == ChatSettings()
+def test_damaged_choices_of_tools_are_ignored(begin: Begin, servers: type[FakeServers], tmp_path: Path, saved: str) -> None:
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    settings.setValue("tools", saved)
+    settings.sync()
+    assert begin(loaded=False).session.chat.settings == ChatSettings()
 
 
-def test_the_button_says_that_the_list_of_servers_is_damaged(start: Start, servers: type[FakeServers], tmp_path: Path) -> None:
+def test_the_button_says_that_the_list_of_servers_is_damaged(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text("{ not JSON")
-    app = start(calling_engine(), data=tmp_path)
-    assert "valid JSON" in app.window.foot.tools.toolTip() and "valid JSON" in app.window.foot.tools.accessibleDescription()
+    button = button_of(begin(calling_engine(), data=tmp_path))
+    assert "valid JSON" in button.toolTip() and "valid JSON" in button.accessibleDescription()

@@ -8,32 +8,32 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QMenu, QPushButton
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QCheckBox, QLabel, QMenu, QPushButton
 
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.server_card import MAX_TOOLS, ServerCard
 from app.views.tools.server_form import ImportDialog, ServerForm
 from app.views.tools.tools_pane import ToolsPane
+from app.widgets.layout import ScrollingPage
 from app.widgets.pairs_field import HIDDEN
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, import_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
-from tests.app.conftest import Running
+from tests.app.conftest import Session
 from tests.app.views.tools.fake_servers import CALCULATE, FakeServers, failed
 
-Start = Callable[..., Running]
+Begin = Callable[..., Session]
 NOTES = ServerConfig("notes", command="notes-server", args=("--folder", "My Notes"))
 HOSTILE = "<b>Hi</b> <img src='http://tracker.example/x.png'>\u202egnp.exe\x1b[31m\0 " + "x" * 5000
 
 
 @pytest.fixture
-def app(start: Start, servers: type[FakeServers], tmp_path: Path) -> Running:
-    return start(data=tmp_path)
+def app(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> Session:
+    return begin(data=tmp_path)
 
 
-def pane_of(app: Running) -> ToolsPane:
+def pane_of(app: Session) -> ToolsPane:
     app.window.dialogs.show_settings("tools")
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None
@@ -50,7 +50,7 @@ def click(card: ServerCard, name: str) -> None:
     next(each for each in card.findChildren(QPushButton) if each.accessibleName() == name).click()
 
 
-def test_servers_start_when_the_pane_is_shown(app: Running, servers: type[FakeServers]) -> None:
+def test_servers_start_when_the_pane_is_shown(app: Session, servers: type[FakeServers]) -> None:
     app.tools.put(NOTES)
     app.window.dialogs.show_settings("general")
     assert servers.made[0].started == []
@@ -67,7 +67,7 @@ def test_servers_start_when_the_pane_is_shown(app: Running, servers: type[FakeSe
     assert calculator.state.text() == "Off"
 
 
-def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_state_is_told(app: Session, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch) -> None:
     box = app.tools
     servers.answers["notes"] = failed("The program ended.", "Traceback", "ModuleNotFoundError: No module named 'notes'")
     servers.answers["remote"] = ServerStatus("", "sign_in")
@@ -89,7 +89,7 @@ def test_every_state_is_told(app: Running, servers: type[FakeServers], monkeypat
     app.until(lambda: notes.state.text() == "Connected · 1 tool" and notes.log.isHidden())
 
 
-def test_texts_of_servers_are_shown_as_text(app: Running, servers: type[FakeServers]) -> None:
+def test_texts_of_servers_are_shown_as_text(app: Session, servers: type[FakeServers]) -> None:
     tools = tuple(Tool("notes", f"{number}{HOSTILE}", HOSTILE, HOSTILE) for number in range(MAX_TOOLS + 7))
     servers.answers["notes"] = ServerStatus("", "ready", tools=tools)
     app.tools.put(NOTES)
@@ -111,7 +111,7 @@ def test_texts_of_servers_are_shown_as_text(app: Running, servers: type[FakeServ
     assert len(card.state.text()) <= 1000 and card.log.text().isprintable()
 
 
-def test_an_approval_is_listed_and_revoked(app: Running) -> None:
+def test_an_approval_is_listed_and_revoked(app: Session) -> None:
     box = app.tools
     box.approvals.record(CALCULATE, "", "always")
     card = pane_of(app).cards["Calculator"]
@@ -121,7 +121,7 @@ def test_an_approval_is_listed_and_revoked(app: Running) -> None:
     app.until(lambda: "Always allowed" not in texts(card))
 
 
-def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers: type[FakeServers]) -> None:
+def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Session, servers: type[FakeServers]) -> None:
     box = app.tools
     old = Tool("notes", "search", description="Search.", origin="x")
     servers.answers["notes"] = ServerStatus("", "ready", tools=(replace(old, description="Search and delete."),))
@@ -134,7 +134,7 @@ def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Running, servers
     app.until(lambda: "Changed · needs approval again" in texts(card))
 
 
-def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_folders_are_added_and_removed(app: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     box = app.tools
     card = pane_of(app).cards["Files"]
     card.switch.click()
@@ -149,7 +149,7 @@ def test_folders_are_added_and_removed(app: Running, monkeypatch: pytest.MonkeyP
 
 
 def test_a_server_is_added_tested_edited_and_removed(
-    app: Running, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch
+    app: Session, servers: type[FakeServers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box, pane = app.tools, pane_of(app)
     pane.add.click()
@@ -193,7 +193,7 @@ def test_a_server_is_added_tested_edited_and_removed(
     assert list(pane.cards) == ["Calculator", "Files"]
 
 
-def test_an_address_takes_headers(app: Running) -> None:
+def test_an_address_takes_headers(app: Session) -> None:
     pane = pane_of(app)
     pane.add.click()
     (form,) = pane.findChildren(ServerForm)
@@ -210,7 +210,7 @@ def test_an_address_takes_headers(app: Running) -> None:
     )
 
 
-def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeServers], tmp_path: Path) -> None:
+def test_an_import_starts_and_approves_nothing(app: Session, servers: type[FakeServers], tmp_path: Path) -> None:
     box, pane = app.tools, pane_of(app)
     file = tmp_path / "claude.json"
     entries = {"notes": {"command": "notes-server", "alwaysAllow": ["write"]}, "<b>x</b>&": {"url": "https://api.example/mcp"}}
@@ -219,14 +219,14 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     (dialog,) = pane.findChildren(ImportDialog)
     shown = [label.text() for label in dialog.findChildren(QLabel)]
     assert "notes-server" in shown and "https://api.example/mcp" in shown
-    boxes = [box for box, _ in dialog._boxes]
+    boxes = dialog.findChildren(QCheckBox)
     assert [box.text() for box in boxes] == ["notes", "<b>x</b>&&"]
     boxes[1].setChecked(False)
     dialog.accept()
     assert [config.name for config in box.configs] == ["Calculator", "Files", "notes"]
     assert not box.configs[-1].enabled and servers.made[0].started == [] and box.approvals.always() == ()
     pane.import_from(file, "Claude Desktop")
-    assert [config.name for _, config in pane.findChildren(ImportDialog)[-1]._boxes] == ["<b>x</b>&"]
+    assert [box.text() for box in pane.findChildren(ImportDialog)[-1].findChildren(QCheckBox)] == ["<b>x</b>&&"]
     box.save([*box.configs, *import_config(file, box.configs)])
     pane.import_from(file, "Claude Desktop")
     assert pane.problem.label.text() == "Claude Desktop has no new servers."
@@ -237,17 +237,14 @@ def test_an_import_starts_and_approves_nothing(app: Running, servers: type[FakeS
     assert pane.problem.isVisible() and pane.problem.label.text() == problem != ""
 
 
-def test_the_menu_and_the_palette_open_the_pane(app: Running, qtbot: QtBot) -> None:
+def test_a_command_opens_the_pane(app: Session) -> None:
     app.run("tools")
     dialog = app.window.dialogs.find(SettingsDialog)
     assert dialog is not None and dialog.list.currentItem().text() == "Tools"
-    dialog.close()
-    app.window.foot.tools.settings_requested.emit()
-    assert app.window.dialogs.find(SettingsDialog) is not None
 
 
 @pytest.mark.parametrize("text_size", [15, 28])
-def test_the_verdict_of_a_test_is_scrolled_into_view(app: Running, servers: type[FakeServers], text_size: int) -> None:
+def test_the_verdict_of_a_test_is_scrolled_into_view(app: Session, servers: type[FakeServers], text_size: int) -> None:
     app.theme.set_text_size(text_size)
     pane = pane_of(app)
     pane.add.click()
@@ -259,14 +256,14 @@ def test_the_verdict_of_a_test_is_scrolled_into_view(app: Running, servers: type
 
     form.save.click()
     app.until(lambda: form.verdict.text() == "Enter a name." and visible_lines() >= 1)
-    form._page.verticalScrollBar().setValue(0)
+    form.findChild(ScrollingPage).verticalScrollBar().setValue(0)
     form.name.setText("notes")
     form.target.setText("notes-server")
     form.test.click()
     app.until(lambda: form.verdict.text().startswith("The program ended.") and visible_lines() >= 3)
 
 
-def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_are_pasted_from_a_page(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     pane = pane_of(app)
     monkeypatch.setattr("app.views.tools.tools_pane.other_apps", dict)
     for text, names in (
@@ -289,7 +286,7 @@ def test_servers_are_pasted_from_a_page(app: Running, monkeypatch: pytest.Monkey
     assert [config.name for config in app.tools.configs[2:]] == ["notes", "search"]
 
 
-def test_a_verdict_disappears_when_its_form_changes(app: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_disappears_when_its_form_changes(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """“Enter a command or an address.” stayed while the command was typed, and a late result described another command."""
     form = ServerForm(app.theme, app.tools, None, app.window)
     for change in (

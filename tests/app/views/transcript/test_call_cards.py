@@ -1,7 +1,7 @@
 """Cards of tool calls: what they show, and that nothing allows a call by accident."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Event
 
@@ -11,19 +11,43 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCharFormat
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QMenu, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
 
 from app.text.plain_text import one_line
-from app.views.transcript.call_card import MAX_LINES, CallCard, PlainTextView, preview, readable
+from app.views.chat.announcer import Announcer
+from app.views.transcript.call_card import CARD_PARTS, MAX_LINES, CallCard, PlainTextView, preview, readable
+from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS
+from app.views.transcript.stats_line import StatsDetails
 from app.widgets.theme import Theme
 from mlx_engine.contract.requests import ToolCall
-from tests.app.conftest import Running
+from mlx_engine.mcp.record import CallRecord
+from tests.app.conftest import PATIENCE_MS, Running, Session
 from tests.app.scripted_engine import answer, commit
-from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_card, calling, cards, choose, with_tools
+from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, ask_for_card, calling, cards, choose, with_tools
 
 Start = Callable[..., Running]
+CardOf = Callable[..., CallCard]
 HOSTILE = "<b>x</b> <img src=http://a.b/c.png> [l](http://a.b) \u202egpj.exe\x1b[31m\u200b"
+
+
+@pytest.fixture
+def card_of(qapp: QApplication) -> Iterator[Callable[..., CallCard]]:
+    """Returns cards without a chat."""
+    windows: list[QMainWindow] = []
+
+    def make(record: CallRecord, actions: MessageActions | None = None) -> CallCard:
+        windows.append(window := QMainWindow())
+        card = CallCard(Theme(qapp), record, actions or MessageActions(window), window)
+        window.setCentralWidget(card)
+        window.resize(700, 600)
+        window.show()
+        return card
+
+    yield make
+    for window in windows:
+        window.deleteLater()
 
 
 def called(start: Start, result: str, call: ToolCall = PRODUCT) -> tuple[Running, CallCard]:
@@ -34,7 +58,7 @@ def called(start: Start, result: str, call: ToolCall = PRODUCT) -> tuple[Running
     return app, cards(app)[0]
 
 
-def test_a_card_is_between_the_texts_of_its_steps(start: Start) -> None:
+def test_a_finished_call_is_between_the_texts_of_its_steps_and_opens(start: Start) -> None:
     app, card = called(start, "1888264")
     app.reply.layout().activate()
     first, last = app.reply.steps
@@ -47,20 +71,57 @@ def test_a_card_is_between_the_texts_of_its_steps(start: Start) -> None:
     card.header.click()
     assert card.body is None
 
+    transcript = app.window.transcript
+    transcript.selectAll()
+    markdown = transcript.selection.markdown()
+    assert "Let me see.\n\nIt is 1888264." in markdown and "expression" not in markdown
+    bar = transcript.find_bar
+    bar.open_search()
+    bar.field.setText("1888264")
+    app.until(lambda: not bar.searching)
+    in_card, in_answer = bar.hits
+    assert in_answer.position.area == AREAS + ANSWER  # of the second step
+    assert in_card.position.area == CALLS
+    bar.find_next()
+    assert transcript.column.rect_of(in_answer.position) is not None
+    bar.close_search()
+    transcript.selection.clear()
 
-def test_a_waiting_card_shows_all_arguments(start: Start) -> None:
+    app.reply.buttons.details.click()
+    text = app.reply.stats.findChild(StatsDetails).facts.text()
+    assert "Step 1: 5 tokens · 512 tok/s · 0 of 9 prompt tokens reused" in text and "Step 2: 3 tokens" in text
+
+    reply = app.session.chat.turns[-1].reply
+    app.theme.show_token_sources(True)
+    marks = app.reply.steps[1].blocks.part_view(0).extraSelections()
+    assert "".join(mark.cursor.selectedText() for mark in marks) == "It is 1888264."
+    assert {mark.format.underlineStyle() for mark in marks} == {QTextCharFormat.UnderlineStyle.DashUnderline}  # the target's
+    assert reply.steps[1].answer_start == len("Let me see.")
+    app.theme.show_token_sources(False)
+
+    cards(app)[0].header.setChecked(True)
+    for appearance in ("dark", "light"):
+        app.theme.set_appearance(appearance)  # type: ignore[arg-type]
+        card = cards(app)[0]
+        assert card.body is not None and card.result.font().family() == app.theme.code_font.family()
+        assert card.result.font().pixelSize() == app.theme.code_font.pixelSize()
+
+
+def test_a_waiting_card_shows_all_arguments(card_of: CardOf, qtbot: QtBot) -> None:
     long = "x" * 50_000 + "END"
-    app, _ = with_tools(start, [calling(ToolCall("call_1", "calculator", f'{{"a": "{long}", "b": {{"c": [1, 2]}}}}'))])
-    card = ask_for_card(app)
+    call = ToolCall("call_1", "calculator", f'{{"a": "{long}", "b": {{"c": [1, 2]}}}}')
+    card = card_of(CallRecord(call, state="waiting"))
     text = card.arguments.toPlainText()
     assert long in text and '"c": [\n' in text
-    assert card.arguments.height() <= (MAX_LINES + 1) * card.arguments._line_height()
+    line = card.arguments.minimumSizeHint().height() - 2
+    assert card.arguments.height() <= (MAX_LINES + 1) * line
     bar = card.arguments.verticalScrollBar()
-    assert bar.maximum() > 0 and bar.isVisible()
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.isVisible(), timeout=PATIENCE_MS)
 
 
-def test_nothing_of_a_tool_is_markup_or_invisible(start: Start) -> None:
-    _, card = called(start, HOSTILE, ToolCall("call_1", "calculator", f'{{"a": "{HOSTILE[:60]}"}}'))
+def test_nothing_of_a_tool_is_markup_or_invisible(card_of: CardOf) -> None:
+    call = ToolCall("call_1", "calculator", f'{{"a": "{HOSTILE[:60]}"}}')
+    card = card_of(CallRecord(call, state="done", result=HOSTILE))
     preview = card.preview.text()
     card.header.click()
     for label in card.findChildren(QLabel):
@@ -111,55 +172,43 @@ def test_a_value_is_not_mistaken_for_the_next_argument_on_one_line() -> None:
     assert preview(one, 80) == "path: a limit: 5" and preview(two, 80) == two
 
 
-def test_names_are_cut_and_kept_on_one_line(start: Start) -> None:
-    app, tools = with_tools(start, [calling(replace(PRODUCT, name="x"))])
+def test_names_are_cut_and_kept_on_one_line(card_of: CardOf) -> None:
     name = "Always Allow\n" + "x" * 1000
-    tools.offered = {"x": replace(tools.offered["calculator"], name=name, server="y" * 1000)}
-    card = ask_for_card(app)
+    card = card_of(CallRecord(replace(PRODUCT, name="x"), "y" * 1000, name, state="waiting"))
     assert "\n" not in card.header.text() and len(card.header.text()) < 90 and len(card.preview.text()) < 90
     assert card.minimumSizeHint().width() < 400
 
 
-def test_keys_meant_for_the_composer_allow_nothing(start: Start) -> None:
+def test_allowing_is_possible_only_after_a_moment_and_denying_at_once(card_of: CardOf, qtbot: QtBot) -> None:
+    card = card_of(CallRecord(PRODUCT, "Calculator", "calculator", state="waiting"))
+    assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More ▾": False}
+    qtbot.waitUntil(lambda: all(button.isEnabled() for button in card.choices), timeout=PATIENCE_MS)
+
+
+def test_one_call_is_allowed_by_a_press_on_its_card_and_none_by_other_keys(start: Start) -> None:
+    """Four equal buttons gave no hint which one to press."""
     app, tools = with_tools(start, [calling(PRODUCT, SECOND)], calculator="1888264", read_file="x")
-    card = ask_for_card(app)
-    app.until(card.choices[0].isEnabled)
+    ask_for_card(app)
+    first, second = cards(app)
+    assert [button.text() for button in first.choices if button.property("look") == "primary"] == ["Allow Once"]
+    assert [action.text() for action in first.lasting] == ["Allow in This Chat", "Always Allow"]
+    app.window.activateWindow()
+    app.until(lambda: all(button.isEnabled() for card in (first, second) for button in card.choices))
     field = app.window.composer.field
     assert QApplication.focusWidget() in (None, field)
     field.setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Y, Qt.Key.Key_Enter, Qt.Key.Key_A):
         QTest.keyClick(field, key)
     assert not tools.called and app.reply_runner.waiting
-    assert not any(button.isDefault() or button.autoDefault() for button in card.choices)
-
-
-def test_allowing_is_possible_only_after_a_moment_and_denying_at_once(start: Start) -> None:
-    app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = CallCard(app.theme, ask_for_card(app).record, app.window.transcript.message_actions, app.reply)
-    assert {button.text(): button.isEnabled() for button in card.choices} == {"Allow Once": False, "Deny": True, "More ▾": False}
-
-
-def test_one_choice_stands_out_and_lasting_ones_are_in_a_menu(start: Start) -> None:
-    """Four equal buttons gave no hint which one to press."""
-    app, _ = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = ask_for_card(app)
-    assert [button.text() for button in card.choices if button.property("look") == "primary"] == ["Allow Once"]
-    assert [action.text() for action in card.lasting] == ["Allow in This Chat", "Always Allow"]
-    app.until(card.choices[2].isEnabled)
-    card.choices[2].click()
-    menu = card.lasting[0].parent()
+    assert not any(button.isDefault() or button.autoDefault() for button in first.choices)
+    app.message.cancel()
+    first.choices[2].click()
+    menu = first.lasting[0].parent()
     assert isinstance(menu, QMenu) and menu.isVisible()
     menu.close()
 
-
-def test_the_keyboard_reaches_every_choice_and_a_second_press_allows_no_other_call(start: Start) -> None:
-    app, tools = with_tools(start, [calling(PRODUCT, SECOND)], calculator="1888264", read_file="x")
-    ask_for_card(app)
-    first, second = cards(app)
-    app.window.activateWindow()
-    app.until(lambda: all(button.isEnabled() for card in (first, second) for button in card.choices))
     wanted, reached = {first.header, *first.choices, *second.choices}, set()
-    app.window.composer.field.setFocus()
+    field.setFocus()
     for _ in range(60):
         app.window.focusNextChild()
         reached.add(app.window.focusWidget())
@@ -168,81 +217,34 @@ def test_the_keyboard_reaches_every_choice_and_a_second_press_allows_no_other_ca
     QTest.keyClick(first.choices[0], Qt.Key.Key_Space)
     app.until(lambda: len(tools.called) == 1)
     focus = app.window.focusWidget()
-    assert focus is None or focus not in second.choices
+    assert focus is None or focus not in second.choices, "a second press allows no other call"
     assert second.record.state == "waiting"
-
-
-def test_escape_stops_and_allows_nothing(start: Start) -> None:
-    app, tools = with_tools(start, [calling(PRODUCT)], calculator="1888264")
-    card = ask_for_card(app)
-    app.until(card.choices[0].isEnabled)
     app.run("stop")  # Escape
-    assert not tools.called and card.record.state == "stopped" and not app.activity.busy
+    assert len(tools.called) == 1 and second.record.state == "stopped" and not app.activity.busy
 
 
-def test_a_running_call_shows_its_progress_and_can_be_canceled(start: Start) -> None:
-    app, tools = with_tools(start, [calling(PRODUCT)])
-    card = ask_for_card(app)
-    choose(app, card, 0)
-    app.until(lambda: "calculator" in tools.open)
-    tools.open["calculator"][1](f"<b>1</b> of 2\u202e\n{'x' * 1000}")
+def test_a_running_call_shows_its_progress_and_can_be_canceled(card_of: CardOf) -> None:
+    record = CallRecord(PRODUCT, "Calculator", "calculator", state="running")
+    actions, canceled = MessageActions(), list[str]()
+    actions.call_canceled.connect(canceled.append)
+    card = card_of(record, actions)
+    card.show_call(record, f"<b>1</b> of 2\u202e\n{'x' * 1000}")
     assert card.status.text() == "Running…" and card.report.isVisibleTo(card)
     assert card.report.text().startswith("<b>1</b> of 2<U+202E> x") and len(card.report.text()) <= 300
     assert card.report.textFormat() == Qt.TextFormat.PlainText
-    assert not [button for button in card.body.findChildren(type(card.choices[0])) if "Allow" in button.text()]  # type: ignore[union-attr]
-    app.window.transcript.message_actions.call_canceled.emit("call_1")
-    assert tools.canceled == ["calculator"]
-
-
-def test_long_results_build_no_widget_until_they_are_expanded(start: Start) -> None:
-    app, card = called(start, "line of text\n" * 8_000)
-    assert card.body is None and not card.findChildren(QPlainTextEdit)
-    card.header.click()
-    assert card.result.document().blockCount() == 8_001
-    card.header.click()
-    app.until(lambda: not card.findChildren(QPlainTextEdit))
-
-
-def test_cards_follow_the_appearance(start: Start) -> None:
-    app, card = called(start, "1888264")
-    card.header.click()
-    for appearance in ("dark", "light"):
-        app.theme.set_appearance(appearance)  # type: ignore[arg-type]
-        card = cards(app)[0]
-        assert card.body is not None and card.result.font().family() == app.theme.code_font.family()
-        assert card.result.font().pixelSize() == app.theme.code_font.pixelSize()
-
-
-def test_text_of_all_steps_is_found_selected_and_copied(start: Start) -> None:
-    app, _ = called(start, "1888264")
-    transcript = app.window.transcript
-    transcript.selectAll()
-    markdown = transcript.selection.markdown()
-    assert "Let me see.\n\nIt is 1888264." in markdown and "expression" not in markdown
-    bar = transcript.find_bar
-    bar.open_search()
-    bar.field.setText("1888264")
-    app.until(lambda: not bar.searching)
-    card, answer = bar.hits
-    assert answer.position.area == AREAS + ANSWER  # of the second step
-    assert card.position.area == CALLS
-    bar.find_next()
-    assert transcript.column.rect_of(answer.position) is not None
-
-
-def test_token_sources_are_right_after_a_call(start: Start) -> None:
-    app, _ = called(start, "1888264")
-    reply = app.session.chat.turns[-1].reply
-    start_of_last = reply.steps[1].answer_start
-    app.theme.show_token_sources(True)
-    marks = app.reply.steps[1].blocks.part_view(0).extraSelections()
-    assert "".join(mark.cursor.selectedText() for mark in marks) == "It is 1888264."
-    assert {mark.format.underlineStyle() for mark in marks} == {QTextCharFormat.UnderlineStyle.DashUnderline}  # the target's
-    assert start_of_last == len("Let me see.")
+    (cancel,) = card.body.findChildren(QPushButton)  # type: ignore[union-attr]
+    assert cancel.text() == "Cancel"
+    cancel.click()
+    assert canceled == ["call_1"]
 
 
 def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) -> None:
     app, card = called(start, "line of text\n" * 8_000)
+    assert card.body is None and not card.findChildren(QPlainTextEdit), "it is built when it is expanded"
+    card.header.click()
+    assert card.result.document().blockCount() == 8_001
+    card.header.click()
+    app.until(lambda: not card.findChildren(QPlainTextEdit))
     card.header.click()
     assert "Result" in [label.text() for label in card.findChildren(QLabel)]
     app.session.chat.turns[-1].reply.result_length = 5_657
@@ -264,7 +266,7 @@ def find(app: Running, words: str) -> list[str]:
         rect = column.rect_of(hit.position)
         assert rect is not None and app.window.transcript.visible_band()[0] <= rect.top() <= app.window.transcript.visible_band()[1]
         card = column.card_at(hit.position)
-        view = card._views[hit.position.part % 3] if card is not None else None
+        view = (None, card.arguments, card.result)[hit.position.part % CARD_PARTS] if card is not None and card.body else None
         marked = [mark.cursor.selectedText() for mark in view.extraSelections() if mark.format.fontUnderline()] if view else []
         found += marked or ["-"]
     return found
@@ -290,19 +292,16 @@ def test_find_opens_cards_and_marks_the_words_in_them(start: Start) -> None:
     assert not card.arguments.extraSelections()
 
 
-def test_the_steps_have_a_line_each_in_details(start: Start) -> None:
-    app, _ = called(start, "1888264")
-    app.reply.buttons.details.click()
-    text = app.reply.stats._details.facts.text()
-    assert "Step 1: 5 tokens · 512 tok/s · 0 of 9 prompt tokens reused" in text and "Step 2: 3 tokens" in text
-
-
-def test_cards_of_unknown_tools_and_bad_arguments_show_them(start: Start) -> None:
-    bad = ToolCall("call_4", "calculator", "[1]"), ToolCall("call_5", "send_mail", "{}")
-    app, _ = with_tools(start, [calling(*bad), answer("Sorry.")])
-    app.ask("What is 4817 × 392?")
-    assert [card.header.text()[3:] for card in cards(app)] == ["Calculator", "send_mail"]
-    assert [card.preview.text() for card in cards(app)] == ["[1]", "Unknown tool · {}"]
+@pytest.mark.parametrize(
+    ("record", "header", "preview"),
+    [
+        (CallRecord(ToolCall("call_4", "calculator", "[1]"), "Calculator", "calculator", state="failed"), "Calculator", "[1]"),
+        (CallRecord(ToolCall("call_5", "send_mail", "{}"), state="failed"), "send_mail", "Unknown tool · {}"),
+    ],
+)
+def test_cards_of_unknown_tools_and_bad_arguments_show_them(card_of: CardOf, record: CallRecord, header: str, preview: str) -> None:
+    card = card_of(record)
+    assert (card.header.text()[3:], card.preview.text()) == (header, preview)
 
 
 def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> None:
@@ -318,7 +317,7 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
     app.until(lambda: app.reply_runner.waiting)
     assert "needs your approval" in app.window.foot.elsewhere.label.text()
     rows = app.window.sidebar.list
-    row = rows.describe(rows._rows[asking].index())
+    row = rows.describe(rows.index_of(asking))
     assert row.trailing == "?" and not row.dotted  # one mark is enough
     app.send("Another question")
     assert "needs your approval" in app.notices[-1]
@@ -326,13 +325,13 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
     app.until(lambda: bool(cards(app)))
     choose(app, cards(app)[0], 0)
     app.idle()
-    assert app.answer.endswith("1888264.") and not rows.describe(rows._rows[asking].index()).trailing
+    assert app.answer.endswith("1888264.") and not rows.describe(rows.index_of(asking)).trailing
     assert len(tools.called) == 1
 
 
-def test_a_screen_reader_hears_what_wants_to_run(start: Start) -> None:
-    app, _ = with_tools(start, [calling(replace(PRODUCT, arguments='{"a": "\u202ex"}'))])
+def test_a_screen_reader_hears_what_wants_to_run(begin: Callable[..., Session]) -> None:
+    app, _ = with_tools(begin, [calling(replace(PRODUCT, arguments='{"a": "\u202ex"}'))])
     said: list[str] = []
-    app.window._announcer._say = said.append
-    ask_for_card(app)
+    Announcer(app.reply_runner, app.services.notices, app.services, said.append)
+    ask_for_call(app)
     assert said == ["Calculator needs approval: a: <U+202E>x"]

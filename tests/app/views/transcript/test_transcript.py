@@ -36,12 +36,17 @@ def chat_of(*answers: str) -> list[Turn]:
 
 
 @pytest.fixture
-def show(qapp: QApplication, qtbot: QtBot):  # type: ignore[no-untyped-def]
+def theme(qapp: QApplication) -> Theme:
+    return Theme(qapp, "light")
+
+
+@pytest.fixture
+def show(theme: Theme, qapp: QApplication, qtbot: QtBot):  # type: ignore[no-untyped-def]
     """Return a function that shows answers in a transcript."""
     made: list[Transcript] = []
 
     def begin(*answers: str, width: int = 900, height: int = 700) -> Transcript:
-        transcript = Transcript(Theme(qapp, "light"))
+        transcript = Transcript(theme)
         qtbot.addWidget(transcript)
         transcript.resize(width, height)
         transcript.show()
@@ -141,7 +146,7 @@ def at(transcript: Transcript, place: TextPosition) -> QPoint:
 def drag(transcript: Transcript, qtbot: QtBot, start: QPoint, end: QPoint) -> None:
     column = transcript.column
     qtbot.mousePress(column, Qt.MouseButton.LeftButton, pos=start)
-    transcript.selection._drag(end)
+    transcript.selection.drag_to(end)
     qtbot.mouseRelease(column, Qt.MouseButton.LeftButton, pos=end)
 
 
@@ -255,10 +260,12 @@ def test_links_can_be_reached_and_opened_by_keyboard(show, qtbot: QtBot, monkeyp
 # Thinking
 
 
-def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
+def test_thinking_is_open_until_the_answer_begins_and_stays_as_the_reader_left_it(start: Start) -> None:
     gate = threading.Event()
     script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
-    app = start(ScriptedEngine([script]))
+    gates = threading.Event(), threading.Event()
+    again = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
+    app = start(ScriptedEngine([script, again]))
     app.send("Why?")
     app.until(lambda: reply_views(app.window.transcript)[-1].thinking is not None)
     view = app.reply.thinking
@@ -273,13 +280,8 @@ def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
     assert view.body.isVisible()
     assert [plain_text(block) for block in view.body.blocks] == ["Let me see."]
 
-
-def test_thinking_stays_as_the_reader_left_it(start: Start) -> None:
-    gates = threading.Event(), threading.Event()
-    script = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
-    app = start(ScriptedEngine([script]))
-    app.send("Why?")
-    app.until(lambda: app.reply.thinking is not None)
+    app.send("And now?")
+    app.until(lambda: len(app.engine.requests) == 2 and app.reply.thinking is not None)
     app.reply.thinking.header.click()
     gates[0].set()
     app.until(lambda: "2 words" in app.reply.thinking.header.text())
@@ -386,7 +388,7 @@ def test_html_is_shown_as_written(show) -> None:  # type: ignore[no-untyped-def]
     assert [plain_text(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
 
 
-def test_a_reply_never_uses_the_network(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_reply_never_uses_the_network(show, theme: Theme, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     """No server must learn that a reply was read."""
     import socket
 
@@ -398,7 +400,7 @@ def test_a_reply_never_uses_the_network(show, qtbot: QtBot, monkeypatch) -> None
     picture = "http://127.0.0.1:9/p.png"
     transcript = show(f"![p]({picture}) <img src='{picture}'>\n\n| ![p]({picture}) |\n|---|\n\n$\\includegraphics{{{picture}}}$")
     transcript.grab()
-    qtbot.waitUntil(lambda: transcript._theme.typesetter.idle, timeout=120_000)
+    qtbot.waitUntil(lambda: theme.typesetter.idle, timeout=120_000)
     for entry in reply_views(transcript)[0].blocks.entries:
         if hasattr(entry.view, "loadResource"):
             assert entry.view.loadResource(2, picture) is None
@@ -407,9 +409,9 @@ def test_a_reply_never_uses_the_network(show, qtbot: QtBot, monkeypatch) -> None
 # Formulas
 
 
-def test_formulas_get_their_size_once_typeset_and_invalid_ones_show_their_source(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_formulas_get_their_size_once_typeset_and_invalid_ones_show_their_source(show, theme: Theme, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("Before\n\n$$\n\\sum_{i=1}^{n} \\frac{i}{2}\n$$\n\nand $\\frac{1$ after")
-    typesetter = transcript._theme.typesetter
+    typesetter = theme.typesetter
     qtbot.waitUntil(lambda: typesetter.idle, timeout=120_000)
     view = reply_views(transcript)[0].blocks.part_view(0)
     assert not view.formulas_pending
@@ -419,8 +421,9 @@ def test_formulas_get_their_size_once_typeset_and_invalid_ones_show_their_source
     assert known["\\sum_{i=1}^{n} \\frac{i}{2}"].ascent > 10
 
 
-def test_formulas_are_drawn_at_the_screens_pixel_ratio(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
-    typesetter = show("$x^2$")._theme.typesetter
+def test_formulas_are_drawn_at_the_screens_pixel_ratio(show, theme: Theme, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    show("$x^2$")
+    typesetter = theme.typesetter
     qtbot.waitUntil(lambda: bool(typesetter._formulas) and typesetter.idle, timeout=120_000)
     (key,) = typesetter._formulas
     small, sharp = (typesetter.picture(key, "#000000", 1.0, ratio) for ratio in (1.0, 2.0))

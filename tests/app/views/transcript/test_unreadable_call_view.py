@@ -9,7 +9,6 @@ from PySide6.QtGui import QTextCharFormat
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.storage.chat_tree import Turn
 from app.views.chat.announcer import sentence
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.unreadable_call import UnreadableCall
@@ -66,6 +65,24 @@ def test_unreadable_call_is_a_folded_card_between_the_texts_around_it(start: Sta
     call.header.click()
     assert not call.body.isVisible()
 
+    transcript = app.window.transcript
+    transcript.selectAll()
+    assert transcript.selection.markdown() == "What is 4817 × 392?\n\nLet me see.\n\nHm."
+    transcript.selection.clear()
+    assert call.header.accessibleName() == f"{TITLE}. Show text." and call.header.focusPolicy() & Qt.FocusPolicy.TabFocus
+    call.header.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(call.header, Qt.Key.Key_Space)
+    assert call.body.isVisible() and call.header.accessibleName() == f"{TITLE}. Hide text."
+    transcript.selectAll()
+    assert transcript.selection.markdown() == f"What is 4817 × 392?\n\nLet me see.\n\n```\n{BROKEN}\n```\n\nHm."
+    transcript.selection.clear()
+    app.theme.show_token_sources(True)
+    (mark,) = call.body.findChild(QPlainTextEdit).extraSelections()
+    assert mark.cursor.selectedText().split("\u2029") == BROKEN.split("\n")
+    assert mark.format.underlineStyle() == QTextCharFormat.UnderlineStyle.DashUnderline  # the target's
+    app.theme.show_token_sources(False)
+    assert sentence(app.session.chat.turns[-1]) == f"Reply finished. Let me see. {TITLE}. Hm."
+
 
 def test_a_card_is_shown_in_the_running_reply_and_after_a_restart(start: Start, tmp_path: Path) -> None:
     app = asked(start, broken(), data=tmp_path)
@@ -79,31 +96,19 @@ def test_a_card_is_shown_in_the_running_reply_and_after_a_restart(start: Start, 
     assert code_of(again, call) == BROKEN
 
 
-def test_text_that_arrives_in_pieces_stays_one_card(start: Start) -> None:
+def test_text_that_arrives_in_pieces_stays_one_card_which_stays_open(start: Start) -> None:
     """The end is held back while it may begin a stop sequence, and adjacent calls are one text."""
-    app = asked(start, broken(BROKEN[:-4]), broken(BROKEN[-4:]), broken(), [commit("\nHm.")])
+    app = asked(start, broken(BROKEN[:-4]), broken(BROKEN[-4:]), broken("```"))
     (call,) = calls(app)
     call.header.click()
-    assert code_of(app, call) == BROKEN + BROKEN and shown_texts(app)[-1] == "\nHm."
-
-
-def test_an_open_card_stays_open_while_its_text_grows(start: Start) -> None:
-    app = asked(start, broken("<tool_call>```"))
-    (call,) = calls(app)
-    call.header.click()
+    assert code_of(app, call) == BROKEN + "```"
     turn = app.session.chat.turns[-1]
     turn.reply.accept(replace(commit("\n`````\n# Heading"), unreadable_call=True), 0.0)
     app.reply.refresh()
-    assert calls(app) == [call] and call.body.isVisible() and code_of(app, call) == "<tool_call>```\n`````\n# Heading"
-
-
-def test_unreadable_call_is_opened_by_key_and_named_for_screen_readers(start: Start) -> None:
-    app = asked(start, broken())
-    (call,) = calls(app)
-    assert call.header.accessibleName() == f"{TITLE}. Show text." and call.header.focusPolicy() & Qt.FocusPolicy.TabFocus
-    call.header.setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(call.header, Qt.Key.Key_Space)
-    assert call.body.isVisible() and call.header.accessibleName() == f"{TITLE}. Hide text."
+    assert calls(app) == [call] and call.body.isVisible() and code_of(app, call) == BROKEN + "```\n`````\n# Heading"
+    turn.reply.accept(commit("\nHm."), 0.0)
+    app.reply.refresh()
+    assert calls(app) == [call] and shown_texts(app)[-1] == "\nHm."
 
 
 def test_find_opens_the_card_and_goes_to_the_words(start: Start) -> None:
@@ -120,28 +125,3 @@ def test_find_opens_the_card_and_goes_to_the_words(start: Start) -> None:
     assert call.body.isVisible()
     rect = transcript.column.rect_of(bar.hits[1].position)
     assert rect is not None and transcript.visible_band()[0] <= rect.top() <= transcript.visible_band()[1]
-
-
-def test_a_selection_contains_the_text_once_it_is_shown(start: Start) -> None:
-    app = asked(start, [commit("Let me see.\n")], broken(), [commit("\nHm.")])
-    transcript = app.window.transcript
-    transcript.selectAll()
-    assert transcript.selection.markdown() == "What is 4817 × 392?\n\nLet me see.\n\nHm."
-    calls(app)[0].header.click()
-    assert transcript.selection.markdown() == f"What is 4817 × 392?\n\nLet me see.\n\n```\n{BROKEN}\n```\n\nHm."
-
-
-def test_token_sources_of_the_text_are_right(start: Start) -> None:
-    app = asked(start, [commit("Let me see.\n")], broken())
-    (call,) = calls(app)
-    call.header.click()
-    app.theme.show_token_sources(True)
-    (mark,) = call.body.findChild(QPlainTextEdit).extraSelections()
-    assert mark.cursor.selectedText().split("\u2029") == BROKEN.split("\n")
-    assert mark.format.underlineStyle() == QTextCharFormat.UnderlineStyle.DashUnderline  # the target's
-
-
-def test_a_screen_reader_hears_that_there_is_a_call_instead_of_its_text(start: Start) -> None:
-    app = asked(start, [commit("Let me see.\n")], broken(), [commit("\nHm.")])
-    turn: Turn = app.session.chat.turns[-1]
-    assert sentence(turn) == f"Reply finished. Let me see. {TITLE}. Hm."

@@ -23,6 +23,7 @@ from app.system import json_process
 from app.views.models.picker_dialog import PickerDialog
 from app.views.tuning import tune_dialog
 from app.views.tuning.tune_dialog import GainTable, TuneDialog, why_not_kept
+from app.widgets.theme import Theme
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.requests import LoadPair, Message
@@ -382,8 +383,8 @@ def test_a_pair_that_was_reloaded_needs_no_reload(begin: Start, folders: tuple[P
 
 
 @pytest.mark.parametrize(("after", "change"), [(4.0, "+25.0%"), (3.1999, "+0.0%"), (3.1, "−3.1%")])
-def test_changes_have_a_sign(start: Start, after: float, change: str) -> None:
-    table = GainTable(start(loaded=False).slipstream.theme)
+def test_changes_have_a_sign(qapp: QApplication, after: float, change: str) -> None:
+    table = GainTable(Theme(qapp))
     table.show_gains((3.2, after), (0.0, 0.0))
     assert [cell.text() for cell in table.rows[0].cells[1:]] == [f"{after:.2f}", change]
     assert [cell.text() for cell in table.rows[1].cells] == ["–"] * 3
@@ -400,16 +401,16 @@ def test_quitting_pauses_the_run(begin: Start, folders: tuple[Path, Path], tmp_p
     assert saved.exists()
 
 
-def test_a_run_paused_earlier_is_mentioned_once(start: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_run_paused_earlier_is_mentioned_once(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
     folder = run_folder(*folders)
     folder.mkdir(parents=True)
     save_run_prompts(folder, [(Message("user", "Question 1?"),)])
     save_run_progress(folder, 0.25)
-    app = start(data=tmp_path)
+    app = begin(data=tmp_path)
     app.activity.use(LoadPair(*folders))
     app.until(lambda: bool(app.notices))
     assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.notices[0]
-    app.window.foot.notices.clear()
+    app.services.notices.clear()
     app.until(lambda: app.loader.progress is None)
     app.activity.use(LoadPair(*folders))
     app.until(lambda: app.loader.progress is None)

@@ -1,0 +1,209 @@
+"""The message being written, and its wait until it can be sent."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.activity import SessionActivity
+from app.session.attachment_reader import AttachmentReader
+from app.session.chat_session import ChatSession
+from app.session.context_meter import ContextMeter
+from app.session.context_use import use_text
+from app.session.notice import Notice, NoticeAction, Notices
+from app.session.pair_session import PairLoader
+from app.session.reply_runner import ReplyRunner
+from app.session.tool_box import ToolBox
+from app.storage.attachments import Attachment, shortened
+from app.storage.chat_tree import Turn
+from app.text.language import sentences, tr
+
+
+class NextMessage(QObject):
+    """The text in the composer, and the message or reply that waits to start.
+
+    Attributes:
+        text: the text of the unsent message, or of the message that is being edited.
+        note: what the message or reply waits for, or an empty string.
+    """
+
+    changed = Signal()  # `note`, `locked`, or `obstacle`
+    replaced = Signal()  # the app has changed the text
+
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        tools: ToolBox,
+        attachments: AttachmentReader,
+        meter: ContextMeter,
+        reply_runner: ReplyRunner,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._activity, self._loader = session, activity, loader
+        self._attachments, self._meter, self._reply_runner, self._notices = attachments, meter, reply_runner, notices
+        self.text = ""
+        self.note = ""
+        self._editing = False
+        self._draft = ""  # the unsent message, while an earlier one is edited
+        self._draft_files: list[Attachment] = []
+        self._waiting = False  # whether the message is sent as soon as possible
+        self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
+        self._example = ""  # the server that the reply needs besides those of the chat
+        self._after: Turn | None = None  # whose reply the message waits for
+        meter.changed.connect(self._show_obstacle)
+        for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed):
+            signal.connect(self._send_waiting)
+        session.delayed.connect(self._delay)
+        session.editing_changed.connect(self._edit)
+        for signal in (session.chat_changed, session.turn_added, session.turns_changed):
+            signal.connect(self.cancel)
+
+    # The text
+
+    def write(self, text: str) -> None:
+        """Set the text to what the user has typed."""
+        self.text = text
+        self._meter.set_draft(text)
+        if self._after is not None:
+            self.cancel()
+
+    def replace(self, text: str) -> None:
+        """Set the text to something that the user hasn't typed."""
+        self.write(text)
+        self.replaced.emit()
+
+    @property
+    def draft(self) -> str:
+        """Text of the unsent message, even while an earlier message is being edited."""
+        return self._draft if self._editing else self.text
+
+    @property
+    def draft_files(self) -> list[Attachment]:
+        """Files of the unsent message. Files still being read are added to this list."""
+        return self._draft_files if self._editing else self._attachments.files
+
+    def show_draft(self, text: str, files: list[Attachment]) -> None:
+        self.replace(text)
+        self._attachments.set_files(files)
+
+    @Slot(object)
+    def _edit(self, turn: Turn | None) -> None:
+        """Edit the message of a turn, or return to the draft if None."""
+        self.cancel()
+        if turn is not None and not self._editing:
+            self._draft, self._draft_files = self.text, self._attachments.files
+        if self._editing:
+            self._attachments.leave_out()  # ends the edit's files still being read
+        if turn is not None or self._editing:
+            asked = turn.asked if turn is not None else None
+            files = list(asked.attachments) if asked is not None else self._draft_files
+            self.show_draft(turn.prompt if turn is not None else self._draft, files)
+        self._editing = turn is not None
+
+    # Sending
+
+    @property
+    def locked(self) -> bool:
+        """Whether the message can't be changed until it is sent."""
+        return self._waiting and self._after is None
+
+    @property
+    def obstacle(self) -> str:
+        """Why the message doesn't fit into the context, or an empty string."""
+        use = self._meter.use
+        return use_text(use) if use is not None and use.misfit is not None and use.draft and not self._meter.counting else ""
+
+    @property
+    def chat_full(self) -> bool:
+        """Whether the chat fills the context, whatever the message is."""
+        chat, use = self._session.chat, self._meter.use
+        full = use is not None and use.chat_full
+        return full and not chat.empty and not chat.settings.rolling and not self._activity.busy
+
+    @Slot()
+    def send(self) -> None:
+        """Send the message, or wait for what it needs."""
+        activity, loader = self._activity, self._loader
+        has_message = bool(self.text.strip() or self._attachments.files)
+        if self._delayed is not None and not has_message:
+            return  # the note says what the reply waits for
+        note, after = "", None
+        if has_message and activity.replying_here and not self._attachments.reading:
+            after = self._reply_runner.turn
+            note = tr("The message will be sent when the reply has ended.")
+            if self._reply_runner.waiting:
+                note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
+        elif has_message and not activity.busy and not self._attachments.reading:
+            if loader.running and (loader.pair is None or loader.connecting_to is not None):
+                note = tr("The message will be sent when the models have loaded.")
+            elif self._session.tools_starting():
+                note = tr("The message will be sent when the tools are ready.")
+            elif self._meter.may_exceed:
+                self._meter.count_now()
+                note = tr("Counting tokens before sending…") if self._meter.counting else ""
+        self._wait(note, after=after)
+        if note:
+            return
+        if self.obstacle:
+            if not self.chat_full:  # otherwise, the window offers ways to continue
+                self._explain_obstacle()
+            return
+        editing = self._session.editing is not None  # the draft returns after an edit
+        if self._session.send(self.text, self._attachments.files) and not editing:
+            self.show_draft("", [])
+
+    @Slot()
+    def cancel(self) -> None:
+        """Stop waiting, and keep the message."""
+        self._wait("")
+
+    @Slot(object, str)
+    def _delay(self, start: Callable[[], object], example: str) -> None:
+        self._wait(tr("The reply will start when the tools are ready."), start)
+        self._example = example
+
+    def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
+        self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        self.note = note
+        self.changed.emit()
+
+    @Slot()
+    def _send_waiting(self) -> None:
+        loader = self._loader
+        if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
+            self.cancel()  # the user may want to change it
+        elif self._waiting and loader.pair is None and not loader.running:
+            self.cancel()  # loading failed
+        elif self._waiting:
+            self.send()
+        elif self._delayed is not None and not self._session.tools_starting(self._example):
+            start = self._delayed
+            self._wait("")
+            start()
+
+    @Slot()
+    def _show_obstacle(self) -> None:
+        self.changed.emit()
+        if not self.obstacle:
+            self._notices.clear("fits")
+
+    def _explain_obstacle(self) -> None:
+        misfit = self._meter.use.misfit if self._meter.use is not None else None
+        if misfit is None:
+            return
+        advice = {
+            "file": tr("Remove it, or attach part of it."),
+            "tools": tr("Turn some tools off."),
+            "system": tr("Shorten the system prompt."),
+            "chat": tr("Start a new chat, or edit an earlier message."),
+        }
+        text = sentences(self.obstacle, advice.get(misfit.part, tr("Shorten the message.")))
+        attachments, file = self._attachments, misfit.file
+        actions: tuple[NoticeAction, ...] = ()
+        if file is not None and file in attachments.files:
+            actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
+        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions))

@@ -1,0 +1,107 @@
+"""A summary of a chat that fills the context, to continue in a new chat."""
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.activity import SessionActivity
+from app.session.chat_session import ChatSession
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.next_message import NextMessage
+from app.session.notice import Notice, Notices
+from app.text.language import tr, translated
+from mlx_engine.contract.client import Run
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Message
+
+MAX_TOKENS = 512  # in a summary
+_TASK = (
+    "Summarize our conversation so far, so that we can continue it in a new chat. Keep the facts, decisions, and open questions. "
+    "Write in the language of the conversation. Reply with the summary only."
+)
+
+
+class SummaryRunner(QObject):
+    """A summary of the open chat, to begin a new one. Opening another chat cancels it."""
+
+    changed = Signal()
+    written = Signal()  # the new chat is open
+
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        engine: EngineAdapter,
+        message: NextMessage,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._activity, self._engine = session, activity, engine
+        self._message, self._notices = message, notices
+        self._run: Run | None = None
+        self._pieces: list[str] = []
+        session.chat_changed.connect(self.cancel)
+
+    @property
+    def running(self) -> bool:
+        return self._run is not None
+
+    @Slot()
+    def start(self) -> None:
+        if self.running:
+            return
+        if refusal := self._activity.refusal():
+            self._notices.post(refusal)
+            return
+        messages = (*self._session.chat.history(), Message("user", _TASK))
+        chat = self._session.chat
+        request = GenerationRequest(
+            messages,
+            mode=self._session.next_mode,
+            max_tokens=MAX_TOKENS,
+            rolling=0,
+            shorten_results=True,
+            foreground=True,
+            chat=chat.id,
+            private=chat.settings.private,
+        )
+        self._pieces = []
+        self._run = self._engine.submit(request, partial(self._receive, self._pieces))
+        self.changed.emit()
+
+    @Slot()
+    def cancel(self) -> None:
+        if self._run is not None:
+            self._run.cancel()
+            self._end()
+
+    def _end(self) -> None:
+        self._run = None
+        self.changed.emit()
+
+    def _receive(self, pieces: list[str], deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            if self._run is None or pieces is not self._pieces:
+                return  # canceled
+            match delivery.event:
+                case Commit(channel="answer") as commit:
+                    pieces.append(commit.text)
+                case Finished():
+                    self._end()
+                    if summary := "".join(pieces).strip():
+                        self._open_new_chat(summary)
+                    else:
+                        self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+                case Failed() as failed:
+                    self._end()
+                    self._notices.post(Notice(translated(failed), "error", until="chat"))
+
+    def _open_new_chat(self, summary: str) -> None:
+        """Put the summary into a new chat's message, to be edited before sending."""
+        old = self._session.chat
+        self._session.new_chat()
+        self._session.set_settings(replace(old.settings, rolling=False))
+        self._message.replace(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}\n\n{self._message.text}")
+        self.written.emit()
