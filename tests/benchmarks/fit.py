@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,8 @@ def make(case: Case, folder: Path) -> tuple[Path, Path]:
     model = make_model(arguments.from_dict(config))
     model.set_dtype(mx.bfloat16)
     if case.bits < 16:
-        model, config = quantize_model(model, config, group_size=64, bits=case.bits)
+        with redirect_stdout(sys.stderr):  # mlx-lm reports the bits; stdout is for the result
+            model, config = quantize_model(model, config, group_size=64, bits=case.bits)
     mx.save_safetensors(str(target / "model.safetensors"), dict(tree_flatten(model.parameters())))
     (target / "config.json").write_text(json.dumps(config))
     _make_drafter(case, drafter)
