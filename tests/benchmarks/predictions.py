@@ -5,6 +5,7 @@
 The last lines fit the free constant, the likely share of the rate of large products, to all chips but one, and predict that one.
 """
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -73,6 +74,7 @@ def _number(value: float, unit: str) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(table())
     for title, points in (("all", POINTS), ("found afterwards", HELD_OUT)):
         errors = [error(point) for point in points]
