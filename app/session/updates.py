@@ -14,10 +14,12 @@ from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
 from app.session.preferences import Preferences
-from app.text.language import tr
+from app.text.language import sentences, tr
+from mlx_engine.hardware import machine
 
 log = logging.getLogger(__name__)
 
+_HINTED = "hinted_build"  # key in the settings file: the version that gave the hint
 STAMP = "release.json"  # in resources; written by the build
 TIMEOUT_MS = 15_000
 MAX_BYTES = 1 << 20
@@ -29,6 +31,7 @@ class Release:
 
     version: str  # empty for a development build
     address: str = ""  # URL of an API like GitHub's “latest release”; empty if this build has no updates
+    build: str = ""  # in an app bundle, "macos14" or "macos26": the macOS that its MLX is made for
 
     @property
     def has_updates(self) -> bool:
@@ -40,11 +43,16 @@ def this_release() -> Release:
     stamp = files("resources") / STAMP
     if stamp.is_file():
         stored = json.loads(stamp.read_text(encoding="utf-8"))
-        return Release(str(stored.get("version", "")), str(stored.get("releases", "")))
+        return Release(*(str(stored.get(name, "")) for name in ("version", "releases", "build")))
     try:
         return Release(version("slipstream"))
     except PackageNotFoundError:
         return Release("")
+
+
+def best_build() -> str:
+    """Return the build with the fastest MLX for this Mac."""
+    return "macos26" if machine.has_accelerators() else "macos14"
 
 
 def licenses() -> str:
@@ -72,7 +80,10 @@ def newer(response: bytes, current: str) -> tuple[str, str] | None:
 
 
 class Updates(QObject):
-    """The update check. Unless the user asks, it reports only a newer version."""
+    """The update check, and the hint at a build that suits this Mac better.
+
+    Unless the user asks, only a newer version is reported. The hint is given once per version.
+    """
 
     notified = Signal(str)
 
@@ -84,9 +95,22 @@ class Updates(QObject):
         self._asked = False  # by the user
 
     def start(self) -> None:
-        """Check for updates if the user has turned on checks at launch."""
+        """Give the hint, and check for updates if the user has turned on checks at launch."""
+        self._compare_builds()
         if self._preferences.check_for_updates:
             self._request(asked=False)
+
+    def _compare_builds(self) -> None:
+        version, settings = self.release.version, self._preferences.file
+        if self.release.build == "macos14" and best_build() != "macos14" and settings.value(_HINTED) != version:
+            settings.setValue(_HINTED, version)
+            text = tr("This copy of Slipstream was built for macOS 14. On this Mac, the one for macOS 26 is faster.")
+            self.notified.emit(sentences(text, self._image(version)))
+
+    def _image(self, version: str) -> str:
+        """Say which disk image suits this Mac, if this is an app bundle."""
+        name = f"Slipstream-{version}-{best_build()}.dmg"
+        return tr("For this Mac, download {name}.", name=name) if self.release.build else ""
 
     @Slot()
     def check(self) -> None:
@@ -123,9 +147,8 @@ class Updates(QObject):
             self._report(tr("Slipstream {version} is the newest version.", version=current))
         else:
             version, page = found
-            self.notified.emit(
-                tr("Slipstream {version} is available. You have {current}. {page}", version=version, current=current, page=page)
-            )
+            text = tr("Slipstream {version} is available. You have {current}. {page}", version=version, current=current, page=page)
+            self.notified.emit(f"{text} {self._image(version)}".rstrip())
 
     def _report(self, text: str) -> None:
         if self._asked:

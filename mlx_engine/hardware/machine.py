@@ -70,6 +70,29 @@ def machine_model() -> str:
         return ""
 
 
+@cache
+def has_accelerators() -> bool:
+    """Return whether MLX can use accelerators of this Mac's GPU: its newest kernels."""
+    if os.uname().sysname != "Darwin":
+        return False
+    try:
+        chip = _output("/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string")
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return accelerated(chip, os.uname().release)
+
+
+def accelerated(chip: str, kernel: str) -> bool:
+    """Return whether MLX can use accelerators of a chip such as "Apple M5 Max".
+
+    The kernel's release stands for that of macOS, which is reported as 16 to programs built for earlier ones: 25.2 is macOS 26.2.
+    """
+    generation, release = re.search(r"\bM(\d+)\b", chip), re.match(r"(\d+)\.(\d+)", kernel)
+    if generation is None or release is None:
+        return False
+    return int(generation[1]) >= 5 and (int(release[1]), int(release[2])) >= (25, 2)
+
+
 def working_set(facts: MachineFacts | None) -> int | None:
     """Return the most bytes that a pair should use, or None if unknown."""
     if facts is not None:

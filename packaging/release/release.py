@@ -36,6 +36,13 @@ KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
 NOTARY_HOURS = 2  # for each of two submissions: the app and the disk image
 KEYCHAIN_HOURS = 6  # unlocked: the image is signed after the app's notarization
 CREDENTIALS = (IDENTITY, *NOTARY.values(), CERTIFICATE, CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)
+WHICH_IMAGE = """
+## Which file do I download?
+
+| Your Mac | File |
+|---|---|
+| M5 or later, with macOS 26.2 or later | `Slipstream-{version}-macos26.dmg` |
+| Any other Mac with Apple silicon, with macOS 14 or later | `Slipstream-{version}-macos14.dmg` |"""
 PYTHON = (3, 13)  # as in packaging/macos/python3.13.txt; Briefcase bundles the version that runs it
 SYSTEM_LOG = (3, 14)  # from this version on, the launcher sends standard output to the system log
 LOCALIZATIONS = ROOT / "packaging/release/localizations"
@@ -135,8 +142,9 @@ def build(release: Release) -> None:
         raise Refusal(f"The bundle contains the Python that builds it. Run this with Python {PYTHON[0]}.{PYTHON[1]}.")
     repository = release.environment.get("GITHUB_REPOSITORY", "")
     releases = f"https://api.github.com/repos/{repository}/releases/latest" if repository else ""
-    if release.does(f"{STAMP.relative_to(ROOT)}: version {release.version}, releases at {releases or 'no URL'}"):
-        STAMP.write_text(json.dumps({"version": release.version, "releases": releases}) + "\n", encoding="utf-8")
+    stamp = {"version": release.version, "releases": releases, "build": release.build}
+    if release.does(f"{STAMP.relative_to(ROOT)}: {json.dumps(stamp)}"):
+        STAMP.write_text(json.dumps(stamp) + "\n", encoding="utf-8")
     if release.does("remove the bundle of an earlier build"):
         shutil.rmtree(BUILT.parents[2], ignore_errors=True)
         shutil.rmtree(release.app, ignore_errors=True)
@@ -315,12 +323,13 @@ def checksums(release: Release) -> None:
 
 
 def notes(release: Release) -> None:
-    """Print this version's section of CHANGELOG.md."""
+    """Print this version's changes, and which disk image is for which Mac."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {re.escape(release.version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if found is None:
         raise Refusal(f"CHANGELOG.md has no section for version {release.version} from pyproject.toml.")
     print(found[1].strip())
+    print(WHICH_IMAGE.format(version=release.version))
 
 
 # In the order of a release.

@@ -39,8 +39,8 @@ def test_the_about_window_shows_version_and_licenses(begin: Any) -> None:
 def test_a_build_has_its_stored_version_and_a_checkout_the_installed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.session.updates.files", lambda package: tmp_path)
     assert this_release().version and this_release().address == ""
-    (tmp_path / "release.json").write_text('{"version": "7.1", "releases": "https://example.org/latest"}')
-    assert this_release() == Release("7.1", "https://example.org/latest")
+    (tmp_path / "release.json").write_text('{"version": "7.1", "releases": "https://example.org/latest", "build": "macos26"}')
+    assert this_release() == Release("7.1", "https://example.org/latest", "macos26")
 
 
 class Releases(ThreadingHTTPServer):
@@ -101,6 +101,41 @@ def test_no_update_check_until_turned_on(qtbot: QtBot, server: Releases, prefere
         again.start()
     assert told.args == [f"Slipstream 9.0 is available. You have 1.0. {PAGE}"]
     assert server.asked and server.asked[0]["User-Agent"] == "Slipstream" and "Cookie" not in server.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("build", "best", "hint"),
+    [
+        ("macos14", "macos26", "download Slipstream-1.0-macos26.dmg"),
+        ("macos14", "macos14", ""),
+        ("macos26", "macos26", ""),
+        ("macos26", "macos14", ""),
+        ("", "macos26", ""),
+    ],
+)
+def test_a_build_for_other_macs_says_so_once_per_version(
+    monkeypatch: pytest.MonkeyPatch, preferences: Preferences, build: str, best: str, hint: str
+) -> None:
+    monkeypatch.setattr("app.session.updates.machine.has_accelerators", lambda: best == "macos26")
+    heard: list[str] = []
+    for version in ("1.0", "1.0", "1.1"):
+        one = Updates(Release(version, build=build), preferences)
+        one.notified.connect(heard.append)
+        one.start()
+    assert [text.count("macOS 14") for text in heard] == ([1, 1] if hint else [])
+    assert hint in "".join(heard)
+
+
+@pytest.mark.parametrize("best", ["macos14", "macos26"])
+def test_an_update_names_the_disk_image_for_this_mac(
+    qtbot: QtBot, server: Releases, preferences: Preferences, monkeypatch: pytest.MonkeyPatch, best: str
+) -> None:
+    monkeypatch.setattr("app.session.updates.machine.has_accelerators", lambda: best == "macos26")
+    server.answer = release_of("v9.0")
+    one = Updates(Release("1.0", server.address, "macos14"), preferences)
+    with qtbot.waitSignal(one.notified, timeout=PATIENCE_MS) as told:
+        one.check()
+    assert told.args[0].endswith(f"{PAGE} For this Mac, download Slipstream-9.0-{best}.dmg.")
 
 
 @pytest.mark.parametrize(

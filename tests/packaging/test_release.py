@@ -147,6 +147,11 @@ def test_modules_are_compiled_for_good_and_without_the_builders_path(tmp_path: P
     assert subprocess.run(command, cwd=sources, env={"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True).returncode == 0
 
 
+def test_a_build_knows_which_macos_it_is_for(dist: Path) -> None:
+    for min_os, build in (("14.0", "macos14"), ("26.2", "macos26")):
+        assert f'"build": "{build}"' in run("build", dist, "--min-os", min_os, "--dry-run").stdout
+
+
 def test_universal_programs_are_reduced_to_arm64_and_other_files_kept(tmp_path: Path) -> None:
     file = tmp_path / "Python"
     for data, left in (
@@ -265,7 +270,10 @@ def test_checksums_are_those_of_the_images(tmp_path: Path) -> None:
 def test_notes_are_the_changes_of_this_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = run("notes", tmp_path)
     assert found.returncode == 0 and found.stdout.strip()
-    assert found.stdout.strip() in (ROOT / "CHANGELOG.md").read_text() and "\n## " not in found.stdout
+    changes, _, images = found.stdout.partition("\n## Which file")
+    assert changes.strip() in (ROOT / "CHANGELOG.md").read_text() and "\n## " not in changes
+    for min_os in ("14.0", "26.2"):
+        assert f"`{release.Release(min_os, {}).image.name}`" in images
 
 
 def test_the_disk_image_settings_refer_to_existing_files() -> None:
