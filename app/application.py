@@ -19,15 +19,18 @@ from app.session.memory_watch import MemoryWatch
 from app.session.notice import Notice
 from app.session.services import Services
 from app.system import child, crash_log, data_paths
+from app.system.chat_link import is_chat_link
 from app.system.data_paths import DataPaths
 from app.system.garbage import GarbageCollector
-from app.system.macos import Activity
+from app.system.macos import Activity, offer_service
 from app.system.single_instance import SingleInstance
 from app.text import language
 from app.text.language import tr
 from app.widgets.controls import window_icon
 from app.widgets.theme import Theme
+from app.window.dock_menu import set_dock_menu
 from app.window.main_window import MainWindow
+from app.window.outside_text import OutsideText
 from mlx_engine.contract.events import Stats
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
@@ -49,6 +52,7 @@ class Slipstream(QObject):
         client = EngineSwitch(EngineHost(make_engine, str(paths.log_file)))
         self.services = services = Services(client, paths, self.theme, self)
         self.restarting = False  # start again after quitting
+        self.service: Any = None  # receiver of the Services menu, which macOS doesn't keep
         self.window = MainWindow(self.theme, services)
         self.window.closed.connect(self.close)
         self._activity = Activity()
@@ -122,21 +126,27 @@ class Slipstream(QObject):
 
 
 class FileOpening(QObject):
-    """An event filter for open-file and quit requests from macOS.
+    """An event filter for requests from macOS to open a file or link, or to quit.
 
-    URLs without a local file are ignored. `quit_app` returns False if the user cancels quitting from the Dock or logging out.
+    Other URLs are ignored. `quit_app` returns False if the user cancels quitting from the Dock or logging out.
     """
 
     opened = Signal(object)  # Path
+    link_opened = Signal(str)
 
     def __init__(self, quit_app: Callable[[], bool], parent: QObject) -> None:
         super().__init__(parent)
         self._quit_app = quit_app
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QFileOpenEvent) and event.file():
-            self.opened.emit(Path(event.file()))
-            return True
+        if isinstance(event, QFileOpenEvent):
+            file, link = event.file(), bytes(event.url().toEncoded().data()).decode()
+            if is_chat_link(link) or is_chat_link(file):  # Qt calls an invalid URL a file
+                self.link_opened.emit(link if is_chat_link(link) else file)
+                return True
+            if file:
+                self.opened.emit(Path(file))
+                return True
         if event.type() == QEvent.Type.Quit and not self._quit_app():
             event.ignore()  # otherwise Qt would close the window again and quit
             return True
@@ -180,8 +190,9 @@ def run(arguments: list[str]) -> int:
 
     paths = data_paths.find()
     instance = SingleInstance(paths.data or paths.settings)
+    links = [argument for argument in arguments[1:] if is_chat_link(argument)]
     if not instance.claim():
-        if instance.raise_first():
+        if instance.raise_first(links):
             return 0
         print("Slipstream is already running but doesn't respond. Quit it, then start it again.", file=sys.stderr)
         return 1
@@ -196,6 +207,13 @@ def run(arguments: list[str]) -> int:
     opening = FileOpening(slipstream.window.quit, app)
     opening.opened.connect(services.library.import_file)
     app.installEventFilter(opening)
+    outside = OutsideText(slipstream.window)
+    opening.link_opened.connect(outside.open_link)
+    instance.link_passed.connect(outside.open_link)
+    for link in links:
+        outside.open_link(link)
+    slipstream.service = offer_service(outside.ask)
+    set_dock_menu(slipstream.window)
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crash is not None:

@@ -235,7 +235,7 @@ def declared() -> set[str]:
 
 
 def test_imported_packages_are_declared_and_declared_ones_imported() -> None:
-    homes = {"AppKit": ["pyobjc-framework-Cocoa"], "Foundation": ["pyobjc-framework-Cocoa"], **packages_distributions()}
+    homes = {**{name: ["pyobjc-framework-Cocoa"] for name in ("AppKit", "Foundation", "objc")}, **packages_distributions()}
     homes["mlx"] = ["mlx"]  # on Linux a second package, which mlx requires
     names = {name.split(".")[0] for package in PACKAGES for path in sources(package) for _, name in imports(path)}
     names -= PACKAGES.keys() | sys.stdlib_module_names

@@ -76,6 +76,11 @@ class NextMessage(QObject):
         self.write(text)
         self.replaced.emit()
 
+    def add(self, text: str) -> None:
+        """Add a paragraph, unless the text ends with it already."""
+        if not self.text.endswith(text):
+            self.replace(f"{self.text}\n\n{text}" if self.text.strip() else text)
+
     @property
     def draft(self) -> str:
         """Text of the unsent message, even while an earlier message is being edited."""

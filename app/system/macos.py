@@ -3,6 +3,8 @@
 import ctypes
 import logging
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 log = logging.getLogger(__name__)
@@ -63,6 +65,35 @@ def _sysctl(name: str) -> int | None:
     except (OSError, AttributeError):
         return None
     return None if failed else value.value
+
+
+def offer_service(ask: Callable[[str], object]) -> Any:
+    """Receive texts from the Services menu's Ask Slipstream, declared in Info.plist.
+
+    Returns:
+        The receiver, which the caller must keep; None on other systems.
+    """
+    if sys.platform != "darwin":
+        return None
+    try:
+        import objc
+        from AppKit import NSApplication, NSPasteboardTypeString
+        from Foundation import NSObject
+    except ImportError:
+        log.exception("Without pyobjc, Slipstream isn't in the Services menu")
+        return None
+
+    class SlipstreamService(NSObject):
+        @partial(objc.selector, signature=b"v@:@@o^@")  # returns nothing; gets two objects, and a place for an error
+        def askSlipstream_userData_error_(self, board: Any, data: Any, error: Any) -> None:
+            try:
+                ask(str(board.stringForType_(NSPasteboardTypeString) or ""))
+            except Exception:  # it would end the app
+                log.exception("Can't use a text from the Services menu")
+
+    receiver = SlipstreamService.alloc().init()
+    NSApplication.sharedApplication().setServicesProvider_(receiver)
+    return receiver
 
 
 def _process_info() -> Any:

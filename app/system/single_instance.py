@@ -2,15 +2,22 @@
 
 import hashlib
 import logging
+import string
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from app.system.chat_link import MAX_LINK
+
 log = logging.getLogger(__name__)
 
 RAISE = b"raise\n"
+OPEN = b"open "  # followed by a link; before RAISE
 DONE = b"done\n"
+MAX_LINE = len(OPEN) + MAX_LINK + 2
 MAX_ADDRESS = 90  # bytes; macOS allows 103, and Qt briefly uses a longer name
 
 
@@ -22,6 +29,7 @@ class SingleInstance(QObject):
     """
 
     raise_requested = Signal()
+    link_passed = Signal(str)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -41,13 +49,19 @@ class SingleInstance(QObject):
             log.warning("Other instances can't reach this one: %s", self._server.errorString())
         return True
 
-    def raise_first(self, timeout_ms: int = 10_000) -> bool:
-        """Ask the first instance to show its window; return whether it responded."""
+    def raise_first(self, links: Sequence[str] = (), timeout_ms: int = 10_000) -> bool:
+        """Have the first instance open links and show its window.
+
+        Returns:
+            Whether it responded.
+        """
+        encoded = (quote(link, safe=string.punctuation, errors="replace")[: MAX_LINK + 1] for link in links)
+        lines = [OPEN + link.encode() + b"\n" for link in encoded]
         socket = QLocalSocket()
         for _ in range(max(1, timeout_ms // 100)):
             socket.connectToServer(self._address)
             if socket.waitForConnected(100):
-                socket.write(RAISE)
+                socket.write(b"".join([*lines, RAISE]))
                 answered = socket.waitForReadyRead(timeout_ms) and bytes(socket.readAll().data()) == DONE
                 socket.disconnectFromServer()
                 return answered
@@ -74,10 +88,16 @@ class SingleInstance(QObject):
             self._serve(socket)
 
     def _serve(self, socket: QLocalSocket) -> None:
-        if bytes(socket.readAll().data()) == RAISE:
-            self.raise_requested.emit()
-            socket.write(DONE)
-            socket.flush()
+        while socket.canReadLine():
+            line = bytes(socket.readLine().data())
+            if line == RAISE:
+                self.raise_requested.emit()
+                socket.write(DONE)
+                socket.flush()
+            elif line.startswith(OPEN):
+                self.link_passed.emit(line.removeprefix(OPEN).decode("ascii", "replace").strip())
+        if socket.bytesAvailable() > MAX_LINE:
+            socket.abort()
 
 
 def address(folder: Path) -> str:

@@ -349,6 +349,51 @@
             <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
         </message>
         <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>Der System-Prompt passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>Der Text passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>Die Werkzeuge passen nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>Dieser Chat ist voll ({limit} Token)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}1 token left</source>
+            <translation>Noch {about}1 Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>Noch {about}{left} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
             <location filename="../../app/session/custom_pairs.py" />
             <source>Enter a drafter, or leave the field empty for plain decoding.</source>
             <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
@@ -492,6 +537,66 @@
             <location filename="../../app/session/model_storage.py" />
             <source>{size} freed.</source>
             <translation>{size} freigegeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Counting tokens before sending…</source>
+            <translation>Vor dem Senden werden die Token gezählt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Shorten the message.</source>
+            <translation>Kürzen Sie die Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>Kürzen Sie den Systemprompt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>Beginnen Sie einen neuen Chat, oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist. Ein Werkzeugaufruf braucht Ihre Erlaubnis.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the tools are ready.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Turn some tools off.</source>
+            <translation>Schalten Sie einige Werkzeuge aus.</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -775,8 +880,23 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>The comparison will start when replies to other programs finish.</source>
+            <translation>Der Vergleich beginnt, sobald die Antworten an andere Programme fertig sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Your settings are being saved again.</source>
             <translation>Ihre Einstellungen werden wieder gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>Zusammenfassung von „{title}“:</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -865,6 +985,11 @@
         </message>
         <message>
             <location filename="../../app/session/updates.py" />
+            <source>For this Mac, download {name}.</source>
+            <translation>Laden Sie für diesen Mac {name}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is available. You have {current}. {page}</source>
             <translation>Slipstream {version} ist verfügbar. Sie haben {current}. {page}</translation>
         </message>
@@ -872,6 +997,11 @@
             <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is the newest version.</source>
             <translation>Slipstream {version} ist die neueste Version.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/updates.py" />
+            <source>This copy of Slipstream was built for macOS 14. On this Mac, the one for macOS 26 is faster.</source>
+            <translation>Dieses Slipstream wurde für macOS 14 gebaut. Auf diesem Mac ist das für macOS 26 schneller.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />
@@ -1685,11 +1815,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Counting tokens before sending…</source>
-            <translation>Vor dem Senden werden die Token gezählt …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Counting tokens…</source>
             <translation>Token werden gezählt …</translation>
         </message>
@@ -1730,16 +1855,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Remove {name}</source>
-            <translation>{name} entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Replies stop when the chat fills the context</source>
             <translation>Antworten enden, wenn der Chat den Kontext füllt</translation>
         </message>
@@ -1747,21 +1862,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Shorten the message.</source>
-            <translation>Kürzen Sie die Nachricht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Shorten the system prompt.</source>
-            <translation>Kürzen Sie den Systemprompt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Start a new chat, or edit an earlier message.</source>
-            <translation>Beginnen Sie einen neuen Chat, oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1775,83 +1875,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the models have loaded.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the reply has ended.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Antwort beendet ist. Ein Werkzeugaufruf braucht Ihre Erlaubnis.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the tools are ready.</source>
-            <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
-            <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The reply will start when the tools are ready.</source>
-            <translation>Die Antwort beginnt, sobald die Werkzeuge bereit sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
-            <translation>Der System-Prompt passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The text doesn't fit: {tokens}, {left} left</source>
-            <translation>Der Text passt nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The tools don't fit: {tokens}, {left} left</source>
-            <translation>Die Werkzeuge passen nicht: {tokens}, {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>This chat is full ({limit} tokens)</source>
-            <translation>Dieser Chat ist voll ({limit} Token)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>This private chat isn't sent to {host}</source>
             <translation>Dieser private Chat wird nicht an {host} gesendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Turn some tools off.</source>
-            <translation>Schalten Sie einige Werkzeuge aus.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}1 token left</source>
-            <translation>Noch {about}1 Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>Noch {about}{left} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Token belegt · {left} frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{name} doesn't fit: {tokens}, {left} left</source>
-            <translation>{name} passt nicht: {tokens}, {left} frei</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1882,16 +1907,6 @@
             <location filename="../../app/views/chat/full_context.py" />
             <source>Summarizing the chat…</source>
             <translation>Der Chat wird zusammengefasst …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/full_context.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>Zusammenfassung von „{title}“:</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/full_context.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -5300,11 +5315,6 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison will start when replies to other programs finish.</source>
-            <translation>Der Vergleich beginnt, sobald die Antworten an andere Programme fertig sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>{count} Chats können nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
         </message>
@@ -5347,6 +5357,11 @@
             <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>&amp;Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/outside_text.py" />
+            <source>This text comes from a link. Read it before you send it.</source>
+            <translation>Dieser Text stammt aus einem Link. Lesen Sie ihn, bevor Sie ihn senden.</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -5913,6 +5928,18 @@
             <source>import_nothing_left</source>
             <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
             <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/system/chat_link.py" />
+            <source>chat_link</source>
+            <extracomment>Slipstream can't open this link. Links to Slipstream have the form {form}.</extracomment>
+            <translation>Slipstream kann diesen Link nicht öffnen. Links zu Slipstream haben die Form {form}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/system/chat_link.py" />
+            <source>chat_link_too_long</source>
+            <extracomment>The text of this link is too long. Copy the text instead, and paste it into a new chat.</extracomment>
+            <translation>Der Text dieses Links ist zu lang. Kopieren Sie stattdessen den Text, und fügen Sie ihn in einen neuen Chat ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/api_server/listener.py" />

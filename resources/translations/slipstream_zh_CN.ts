@@ -349,6 +349,51 @@
             <translation>请先载入模型对，然后再比较。</translation>
         </message>
         <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
+            <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
+            <translation>系统提示词放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The text doesn't fit: {tokens}, {left} left</source>
+            <translation>文本放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>The tools don't fit: {tokens}, {left} left</source>
+            <translation>工具放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>This chat is full ({limit} tokens)</source>
+            <translation>此对话已满（{limit} 个词元）</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}1 token left</source>
+            <translation>剩余 {about}1 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}{left} tokens left</source>
+            <translation>剩余 {about}{left} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{name} doesn't fit: {tokens}, {left} left</source>
+            <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
             <location filename="../../app/session/custom_pairs.py" />
             <source>Enter a drafter, or leave the field empty for plain decoding.</source>
             <translation>请输入草稿模型；留空则使用普通解码。</translation>
@@ -492,6 +537,66 @@
             <location filename="../../app/session/model_storage.py" />
             <source>{size} freed.</source>
             <translation>已释放 {size}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Counting tokens before sending…</source>
+            <translation>正在统计词元，完成后发送…</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Remove it, or attach part of it.</source>
+            <translation>请移除它，或只附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Shorten the message.</source>
+            <translation>请缩短消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Shorten the system prompt.</source>
+            <translation>请缩短系统提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Start a new chat, or edit an earlier message.</source>
+            <translation>请开始新对话，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the models have loaded.</source>
+            <translation>模型载入完成后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the reply has ended.</source>
+            <translation>回复结束后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
+            <translation>回复结束后将发送此消息。有一个工具调用需要您的批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the tools are ready.</source>
+            <translation>工具就绪后将发送消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the tools are ready.</source>
+            <translation>工具就绪后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Turn some tools off.</source>
+            <translation>请关闭部分工具。</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -775,8 +880,23 @@
         </message>
         <message>
             <location filename="../../app/session/services.py" />
+            <source>The comparison will start when replies to other programs finish.</source>
+            <translation>对其他程序的回复完成后，比较将开始。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/services.py" />
             <source>Your settings are being saved again.</source>
             <translation>您的设置已恢复存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>Summary of “{title}”:</source>
+            <translation>“{title}”的摘要：</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -865,6 +985,11 @@
         </message>
         <message>
             <location filename="../../app/session/updates.py" />
+            <source>For this Mac, download {name}.</source>
+            <translation>对于这台 Mac，请下载 {name}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is available. You have {current}. {page}</source>
             <translation>Slipstream {version} 现已推出。您的版本是 {current}。{page}</translation>
         </message>
@@ -872,6 +997,11 @@
             <location filename="../../app/session/updates.py" />
             <source>Slipstream {version} is the newest version.</source>
             <translation>Slipstream {version} 已是最新版本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/updates.py" />
+            <source>This copy of Slipstream was built for macOS 14. On this Mac, the one for macOS 26 is faster.</source>
+            <translation>此 Slipstream 是为 macOS 14 构建的。在这台 Mac 上，为 macOS 26 构建的版本更快。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />
@@ -1685,11 +1815,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Counting tokens before sending…</source>
-            <translation>正在统计词元，完成后发送…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Counting tokens…</source>
             <translation>正在统计词元…</translation>
         </message>
@@ -1730,16 +1855,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>请移除它，或只附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Remove {name}</source>
-            <translation>移除 {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Replies stop when the chat fills the context</source>
             <translation>对话占满上下文后，回复会停止</translation>
         </message>
@@ -1747,21 +1862,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>将此对话的副本存储到其他位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Shorten the message.</source>
-            <translation>请缩短消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Shorten the system prompt.</source>
-            <translation>请缩短系统提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Start a new chat, or edit an earlier message.</source>
-            <translation>请开始新对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1775,83 +1875,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the models have loaded.</source>
-            <translation>模型载入完成后将发送此消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the reply has ended.</source>
-            <translation>回复结束后将发送此消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the reply has ended. A tool call needs your approval.</source>
-            <translation>回复结束后将发送此消息。有一个工具调用需要您的批准。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message will be sent when the tools are ready.</source>
-            <translation>工具就绪后将发送消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The message with its files doesn't fit: {tokens}, {left} left</source>
-            <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The reply will start when the tools are ready.</source>
-            <translation>工具就绪后将开始回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The system prompt doesn't fit: {tokens}, {left} left</source>
-            <translation>系统提示词放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The text doesn't fit: {tokens}, {left} left</source>
-            <translation>文本放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>The tools don't fit: {tokens}, {left} left</source>
-            <translation>工具放不下：{tokens}，剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>This chat is full ({limit} tokens)</source>
-            <translation>此对话已满（{limit} 个词元）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>This private chat isn't sent to {host}</source>
             <translation>此私密对话不会发送到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Turn some tools off.</source>
-            <translation>请关闭部分工具。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}1 token left</source>
-            <translation>剩余 {about}1 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}{left} tokens left</source>
-            <translation>剩余 {about}{left} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>{name} doesn't fit: {tokens}, {left} left</source>
-            <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1882,16 +1907,6 @@
             <location filename="../../app/views/chat/full_context.py" />
             <source>Summarizing the chat…</source>
             <translation>正在生成对话摘要…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/full_context.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>“{title}”的摘要：</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/full_context.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -5300,11 +5315,6 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>The comparison will start when replies to other programs finish.</source>
-            <translation>对其他程序的回复完成后，比较将开始。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>无法存储 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
         </message>
@@ -5347,6 +5357,11 @@
             <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/outside_text.py" />
+            <source>This text comes from a link. Read it before you send it.</source>
+            <translation>这段文本来自链接。请在发送前先阅读。</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -5913,6 +5928,18 @@
             <source>import_nothing_left</source>
             <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
             <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/system/chat_link.py" />
+            <source>chat_link</source>
+            <extracomment>Slipstream can't open this link. Links to Slipstream have the form {form}.</extracomment>
+            <translation>Slipstream 无法打开此链接。Slipstream 链接的格式为 {form}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/system/chat_link.py" />
+            <source>chat_link_too_long</source>
+            <extracomment>The text of this link is too long. Copy the text instead, and paste it into a new chat.</extracomment>
+            <translation>此链接中的文本太长。请改为拷贝该文本，然后粘贴到新对话中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/api_server/listener.py" />

@@ -2,8 +2,10 @@
 
 import ctypes
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,8 +13,12 @@ from hypothesis import strategies as st
 
 from app.session import memory_watch
 from app.session.memory_watch import CALM_READINGS, MemoryWatch
-from app.system import macos
+from app.system import chat_link, data_paths, macos
 from app.system.macos import Activity
+from tests.packaging import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+INFO = PROJECT["tool"]["briefcase"]["app"]["app"]["macOS"]["info"]
 
 
 class Process:
@@ -64,6 +70,47 @@ def test_a_mac_uses_its_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert macos.reduces_motion()
 
 
+def test_a_text_from_the_services_menu_is_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    [service], [urls] = INFO["NSServices"], INFO["CFBundleURLTypes"]
+    assert service["NSPortName"] == data_paths.NAME and urls["CFBundleURLSchemes"] == [chat_link.SCHEME]
+    providers: list[Any] = []
+    objc, appkit, foundation = ModuleType("objc"), ModuleType("AppKit"), ModuleType("Foundation")
+
+    class NSObject:
+        @classmethod
+        def alloc(cls) -> "NSObject":
+            return cls()
+
+        def init(self) -> "NSObject":
+            return self
+
+    def selector(function: Any, signature: bytes) -> Any:
+        assert function.__name__.count("_") == len(signature.split(b":")[1].replace(b"o^", b""))
+        return function
+
+    application = SimpleNamespace(setServicesProvider_=providers.append)
+    objc.selector = selector  # type: ignore[attr-defined]
+    foundation.NSObject = NSObject  # type: ignore[attr-defined]
+    appkit.NSPasteboardTypeString = "public.utf8-plain-text"  # type: ignore[attr-defined]
+    appkit.NSApplication = SimpleNamespace(sharedApplication=lambda: application)  # type: ignore[attr-defined]
+    for module in (objc, appkit, foundation):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    told: list[str] = []
+    assert macos.offer_service(told.append) is None, "no other system has the menu"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    receiver = macos.offer_service(told.append)
+    assert providers == [receiver]
+    for text in ("Selected", None):
+        board = SimpleNamespace(stringForType_={"public.utf8-plain-text": text}.get)
+        assert getattr(receiver, f"{service['NSMessage']}_userData_error_")(board, "", None) is None
+    assert told == ["Selected", ""]
+
+    def fail(text: str) -> None:
+        raise ZeroDivisionError
+
+    macos.offer_service(fail).askSlipstream_userData_error_(board, "", None)  # is logged, and reaches no Objective-C
+
+
 @pytest.mark.parametrize(("level", "told"), [(1, "normal"), (2, "warning"), (4, "critical"), (77, None)])
 def test_memory_pressure_is_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch, level: int, told: str | None) -> None:
     asked: list[bytes] = []
@@ -81,11 +128,11 @@ def test_memory_pressure_is_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch
 
 def test_a_mac_without_pyobjc_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    for name in ("Foundation", "AppKit"):
+    for name in ("Foundation", "AppKit", "objc"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
     Activity().set_held("reply", True)
-    assert not macos.reduces_motion() and macos.memory_pressure() is None
+    assert not macos.reduces_motion() and macos.memory_pressure() is None and macos.offer_service(print) is None
 
 
 # Memory

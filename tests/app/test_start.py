@@ -9,23 +9,24 @@ from typing import Any
 
 import pytest
 from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.application import FileOpening
 from app.system import crash_log, data_paths
-from app.system.single_instance import SingleInstance, address
+from app.system.single_instance import MAX_LINE, SingleInstance, address
 from tests.benchmarks import window
 
 PATIENCE_S = 120  # for busy machines
 ROOT = Path(__file__).parents[2]
 
 
-def python(code: str, folder: Path, **environment: str) -> subprocess.Popen[str]:
+def python(code: str, folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
     """A process of its own, with its temporary files in `folder`."""
     return subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         env={**os.environ, "TMPDIR": str(folder), "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -48,6 +49,7 @@ class Closing(application.Slipstream):
         self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
         self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
         self.ended.connect(lambda: print("notices:", self.services.notices.texts or seen))
+        self.ended.connect(lambda: print("draft:", self.services.message.draft))
     def start(self):
         self.services.notices.posted.connect(lambda notice: seen.append(notice.text))
         super().start()
@@ -55,15 +57,16 @@ class Closing(application.Slipstream):
 seen = []
 application.Slipstream = Closing
 app.window.main_window.confirm = lambda *_: True  # quitting although the chat can't be saved
-sys.exit(application.run(["slipstream"]))
+sys.exit(application.run(["slipstream", *sys.argv[1:]]))
 """
 
 
 def test_the_app_starts_replies_and_closes_without_errors(tmp_path: Path) -> None:
-    process = python(APP, tmp_path, HOME=str(tmp_path))
-    _, err = process.communicate(timeout=PATIENCE_S)
+    process = python(APP, tmp_path, "slipstream://new?text=Not%20sent", HOME=str(tmp_path))
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err and "QThread" not in err
+    assert "draft: Not sent\n" in out
     log = next(tmp_path.rglob("slipstream.log")).read_text()
     assert "Slipstream starts" in log and "Slipstream ends" in log and "Traceback" not in log
 
@@ -110,7 +113,7 @@ from PySide6.QtCore import QCoreApplication
 from app.system.single_instance import SingleInstance
 app = QCoreApplication([])
 second = SingleInstance(Path(os.environ["TMPDIR"]) / "data")
-sys.exit(7 if second.claim() else 0 if second.raise_first() else 1)
+sys.exit(7 if second.claim() else 0 if second.raise_first(sys.argv[1:]) else 1)
 """
 
 
@@ -120,6 +123,27 @@ def test_a_second_instance_raises_the_first_window_and_exits(qtbot: QtBot, insta
         second = python(SECOND, tmp_path)
     qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
     assert second.wait() == 0
+
+
+def test_a_second_instance_passes_links_on(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+    assert instance.claim()
+    passed: list[str] = []
+    instance.link_passed.connect(passed.append)
+    links = ["slipstream://new?text=a%20b", "slipstream://new?text=c d\nraise\n\U0001f600", "slipstream:" + "x" * 100_000]
+    with qtbot.waitSignal(instance.raise_requested, timeout=1000 * PATIENCE_S):
+        second = python(SECOND, tmp_path, *links)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
+    assert second.wait() == 0
+    assert passed == [links[0], "slipstream://new?text=c%20d%0Araise%0A%F0%9F%98%80", links[2]]
+
+
+def test_a_program_that_sends_no_end_is_disconnected(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+    assert instance.claim()
+    socket = QLocalSocket()
+    socket.connectToServer(address(tmp_path / "data"))
+    assert socket.waitForConnected()
+    with qtbot.waitSignal(socket.disconnected, timeout=1000 * PATIENCE_S):
+        socket.write(b"x" * 2 * MAX_LINE)
 
 
 def test_a_socket_left_by_a_crash_is_replaced(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:

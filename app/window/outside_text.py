@@ -1,0 +1,66 @@
+"""Texts from other apps go into the message field, and are never sent.
+
+They come from links, and from macOS's Services menu.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.session.notice import Notice
+from app.system.chat_link import MAX_TEXT, text_of, too_long
+from app.text.language import tr, translated
+from app.text.plain_text import clean
+from app.window.main_window import MainWindow
+from mlx_engine.contract.errors import UserError
+
+MAX_DRAFT = 5 * MAX_TEXT  # characters of a draft that links may add to
+
+
+class OutsideText(QObject):
+    """The way of texts from other apps into a new chat.
+
+    Those that come before the chats are read wait, because the chat that was open last is then opened.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._services = window, window.services
+        self._early: list[Callable[[], None]] = []
+        self._services.library.loaded.connect(self._use_early)
+
+    @Slot(str)
+    def open_link(self, link: str) -> None:
+        """Open a new chat with a link's text, or say what is wrong with the link."""
+        if not self._services.library.read:
+            self._early.append(partial(self.open_link, link))
+            return
+        try:
+            text = text_of(link)
+            if len(self._services.message.draft) > MAX_DRAFT:
+                raise too_long()
+        except UserError as error:
+            self._services.notices.post(Notice(translated(error.text), "error", topic="link"))
+            self._window.bring_to_front()
+            return
+        self.ask(text)
+        if text:
+            self._services.notices.post(Notice(tr("This text comes from a link. Read it before you send it."), topic="link"))
+
+    @Slot(str)
+    def ask(self, text: str) -> None:
+        """Open a new chat with a text in the message field, below a draft."""
+        if not self._services.library.read:
+            self._early.append(partial(self.ask, text))
+            return
+        self._services.session.new_chat()
+        self._services.message.add(clean(text).strip())
+        self._window.bring_to_front()
+        self._window.composer.focus()
+
+    @Slot()
+    def _use_early(self) -> None:
+        early, self._early = self._early, []
+        for use in early:
+            use()

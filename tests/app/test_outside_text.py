@@ -1,0 +1,120 @@
+"""Texts from other apps reach the message field of a new chat, and are never sent."""
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication, QMenu
+
+from app.application import FileOpening
+from app.system.chat_link import MAX_TEXT
+from app.window import outside_text
+from app.window.dock_menu import set_dock_menu
+from app.window.outside_text import OutsideText
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine
+
+Start = Callable[..., Running]
+LINK = "slipstream://new?text="
+
+
+def test_a_links_text_is_put_into_a_new_chat_and_drafts_are_kept(start: Start) -> None:
+    app = start()
+    outside = OutsideText(app.window)
+    app.ask("One")
+    first = app.session.chat
+    app.type("to the first")
+    app.window.showMinimized()
+    outside.open_link(LINK + "%3Cb%3EHello%0A%F0%9F%98%80")
+    assert app.session.chat.empty and app.window.composer.text == "<b>Hello\n\U0001f600"
+    assert app.notices == ["This text comes from a link. Read it before you send it."]
+    assert not app.window.isMinimized()
+    for _ in range(2):  # a second click on the same link changes nothing
+        outside.open_link(LINK + "More")
+        assert app.window.composer.text == "<b>Hello\n\U0001f600\n\nMore"
+    assert not app.activity.busy and len(app.library.entries) == 1
+    app.session.open_chat(first.id)
+    app.until(lambda: app.session.chat.id == first.id)
+    assert app.window.composer.text == "to the first" and len(first.turns) == 1
+    app.session.edit(first.turns[0])
+    outside.ask("Selected text")
+    assert app.window.composer.text.endswith("More\n\nSelected text") and app.session.editing is None
+
+
+def test_a_link_cancels_a_message_that_waits_to_be_sent(start: Start) -> None:
+    engine = ScriptedEngine()
+    engine.load_gate = gate = Event()
+    app = start(engine, loaded=False)
+    outside = OutsideText(app.window)
+    app.start()
+    app.until(lambda: app.library.read)
+    app.send("Mine")
+    app.until(lambda: not app.window.foot.waiting.isHidden())
+    outside.open_link(LINK + "Theirs")
+    gate.set()
+    app.until(lambda: app.loader.pair is not None)
+    assert app.window.foot.waiting.isHidden() and not app.window.composer.field.isReadOnly()
+    assert app.window.composer.text == "Mine\n\nTheirs" and app.session.chat.empty and not app.activity.busy
+
+
+def test_a_link_that_starts_the_app_is_used_after_the_last_chat_was_found(start: Start, tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    app.ask("One")
+    app.quit()
+    again = start(data=tmp_path, loaded=False)
+    outside = OutsideText(again.window)
+    outside.open_link(LINK + "Hello")
+    outside.ask("World")
+    assert again.window.composer.text == ""
+    again.load()
+    again.until(lambda: again.library.read)
+    assert again.session.chat.empty and again.window.composer.text == "Hello\n\nWorld"
+    again.until(lambda: again.loader.pair is not None)
+    assert again.session.chat.empty
+
+
+def test_a_link_that_cannot_be_used_changes_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    outside = OutsideText(app.window)
+    app.ask("One")
+    app.type("Mine")
+    for link, words in (
+        ("slipstream://send?text=x", "can't open this link"),
+        (LINK + "x" * (MAX_TEXT + 1), "too long"),
+    ):
+        outside.open_link(link)
+        assert len(app.notices) == 1 and words in app.notices[0]
+    monkeypatch.setattr(outside_text, "MAX_DRAFT", 3)
+    outside.open_link(LINK + "x")
+    assert "too long" in app.notices[0] and app.window.composer.text == "Mine" and not app.session.chat.empty
+
+
+@pytest.mark.parametrize("valid", [True, False])
+def test_a_link_opened_by_macos_is_no_file(qapp: QApplication, valid: bool) -> None:
+    link = LINK + "a%20b" if valid else "slipstream://new:99999999?text=a"
+    opening, links, files = FileOpening(lambda: True, qapp), [], []
+    opening.link_opened.connect(links.append)
+    opening.opened.connect(files.append)
+    assert QUrl(link).isValid() == valid
+    assert opening.eventFilter(qapp, QFileOpenEvent(QUrl(link) if valid else link))  # type: ignore[arg-type]
+    assert links == [link] and not files
+    opening.eventFilter(qapp, QFileOpenEvent(QUrl("https://example.org/x")))
+    assert len(links) == 1 and not files
+
+
+def test_new_chat_is_in_the_docks_menu(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    set_dock_menu(app.window)  # does nothing here
+    menus: list[QMenu] = []
+    monkeypatch.setattr(QMenu, "setAsDockMenu", lambda menu: menus.append(menu), raising=False)
+    set_dock_menu(app.window)
+    app.ask("One")
+    app.window.hide()
+    [menu] = menus
+    [action] = menu.actions()
+    assert action.text() == "New Chat"
+    action.trigger()
+    assert app.window.isVisible() and app.session.chat.empty
