@@ -153,16 +153,15 @@ def _chip(metal: bool) -> str:
 
 def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
     """Measure one prompt chunk, then plain steps, both without a drafter's context."""
-    target = pair.target
-    rows = min(CHUNK, pair.info.context_limit // 2)
-    prompt = [token * 7919 % target.vocabulary for token in range(rows + 1)]
-    seconds = []
-    for _ in range(2):  # the first is a warm-up
+    target, pace = pair.target, pair.pace
+    for _ in range(3 if pace.adapts else 2):  # the last is timed
+        rows = min(pace.end(0), CHUNK, pair.info.context_limit // 2)
+        prompt = [token * 7919 % target.vocabulary for token in range(rows + 1)]
         caches = target.caches()
         began = time.perf_counter()
-        for done in prefill(target, caches, prompt, None, None):
+        for done in prefill(target, caches, prompt, None, None, (), pace):
             if done == rows:
-                seconds.append(time.perf_counter() - began)
+                seconds = time.perf_counter() - began
     token, times = mx.array(prompt[-1:]), []
     depth = caches.length
     for _ in range(_STEPS + 1):
@@ -171,7 +170,7 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
         mx.eval(token)
         times.append(time.perf_counter() - began)
     return [
-        _pass(pair, caches, "prefill", rows, 0, seconds[-1]),
+        _pass(pair, caches, "prefill", rows, 0, seconds),
         _pass(pair, caches, "plain", 1, depth, median(times[1:])),
     ]
 

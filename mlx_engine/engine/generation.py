@@ -15,7 +15,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.contract.requests import GenerationRequest, Mode
 from mlx_engine.decoding.low_acceptance import likely_cause
-from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.stream import Step, Stream, decode
 from mlx_engine.decoding.turns import ReplyClock
@@ -308,17 +308,17 @@ class _Reply:
 
     def _prefill(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         last = len(self._tokens) - 1
-        self._rows = last - branch.reused
         yield self._progress(branch, branch.reused)
         marks = self._snapshots.stops(self._prepared.prompt.boundaries, self._length)
         # Exact passes have at most `ROWS` rows, except those of the prompt
-        blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
-        for done in prefill(
-            self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, sorted({*marks, *blocks})
-        ):
+        exact = self._prepared.request.exact
+        blocks = range(self._length - 1, last, ROWS) if exact else ()
+        stops, pace = sorted({*marks, *blocks}), self._pair.exact_pace if exact else self._pair.pace
+        self._rows = chunk_end(branch.reused, last, stops, pace) - branch.reused
+        for done in prefill(self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, stops, pace):
             if done in marks:
                 branch.mark()
-            self._rows = last - done
+            self._rows = chunk_end(done, last, stops, pace) - done
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return

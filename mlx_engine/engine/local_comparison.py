@@ -96,7 +96,7 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
     penalties.add(a[:at])
     shared = [*prompt, *a[:at]]
     caches = pair.target.caches()
-    for _ in prefill(pair.target, caches, shared, None, None):
+    for _ in prefill(pair.target, caches, shared, None, None, (), pair.exact_pace if request.exact else pair.pace):
         pass
     logits = pair.target.forward(mx.array(shared[-1:]), caches)
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(shared), 1, logits.shape[-1]))[0].astype(mx.float32)

@@ -12,6 +12,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import CostTable
+from mlx_engine.decoding.prefill import Pace, safe_rows
 from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
@@ -19,7 +20,7 @@ from mlx_engine.drafters.registry import parse, tapped
 from mlx_engine.formats import chat_prompt, chat_text
 from mlx_engine.formats.format_registry import call_format
 from mlx_engine.formats.template_sandbox import renderer
-from mlx_engine.hardware import gpu_faults, memory
+from mlx_engine.hardware import device, gpu_faults, memory
 from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.kernels.operations import PLAIN, ROW_EXACT, Operations, with_kernels
 from mlx_engine.loading import lora
@@ -56,6 +57,8 @@ class LoadedPair:
         weights: the target's weights.
         model: the target's model.
         history: measured speed and acceptance of the pair.
+        pace: size of a prompt's chunks, which follows their time.
+        exact_pace: size of an exact prompt's chunks, which depends only on the target.
         folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
         operations: the operations in use.
@@ -73,6 +76,8 @@ class LoadedPair:
     model: TargetModel
     history: PairHistory
     folders: tuple[Path, Path | None]
+    pace: Pace
+    exact_pace: Pace
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
     kernel_turns: dict[int, list[Any]] = field(default_factory=dict)
@@ -224,8 +229,10 @@ def load(
         why_not_tuned=why_not_tuned,
     )
     folders = target_folder, drafter_folder
-    history = PairHistory(info.block_size)
-    yield LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders)
+    on_gpu = device.runs_beside_host()
+    exact_pace = Pace(safe_rows(source.weights.operations(1))) if on_gpu else Pace()
+    pace, history = replace(exact_pace, adapts=on_gpu), PairHistory(info.block_size)
+    yield LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders, pace, exact_pace)
 
 
 def _format(drafter: Drafter) -> str:

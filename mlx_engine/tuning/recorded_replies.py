@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Failed, Finished, Generate
-from mlx_engine.contract.limits import MOST_REPLY_TOKENS, PREFILL_ROWS
+from mlx_engine.contract.limits import MOST_REPLY_TOKENS
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
@@ -97,9 +97,11 @@ def save(pair: LoadedPair, tokens: Sequence[int], start: int, file: Path) -> Tar
         UserError: the disk is full.
     """
     ids, caches, parts = mx.array(list(tokens), mx.int32), pair.target.caches(), list[mx.array]()
-    for at in range(0, len(tokens) - 1, PREFILL_ROWS):
-        _, features = pair.target.forward_tapped(ids[at : min(at + PREFILL_ROWS, len(tokens) - 1)], caches)
-        mx.eval(features)  # not the caches: layers after the last tap are never computed
+    while (at := caches.length) < len(tokens) - 1:
+        end = min(pair.pace.end(at), len(tokens) - 1)
+        with pair.pace.timed(end - at):
+            _, features = pair.target.forward_tapped(ids[at:end], caches)
+            mx.eval(features)  # not the caches: layers after the last tap are never computed
         parts.append(features)
     save_tensors(file, {"tokens": ids, "features": mx.concatenate(parts)}, {"start": str(start)})
     return TargetReply(file, np.array(tokens, np.int32), start)

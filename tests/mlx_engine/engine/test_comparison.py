@@ -88,6 +88,7 @@ class _Scripted:
     def __init__(self) -> None:
         self.dtype, self.tokenizer, self.target = mx.bfloat16, None, self
         self.logits = mx.zeros((1, 4))
+        self.pace = self.exact_pace = None
 
     def caches(self) -> None:
         return None
