@@ -290,7 +290,7 @@ def test_a_message_is_sent_without_the_tools_of_a_server_that_fails(app: Session
     servers.slow = True
     app.session.set_settings(ChatSettings(tool_servers=("git&hub",)))
     app.send("Hello")
-    assert app.engine.requests == []
+    assert app.engine.requests == [] and app.message.note == "The message will be sent when the tools are ready."
     servers.answers["git&hub"] = ServerStatus("", "failed", EngineText("", "It broke."))
     servers.made[0].finish("git&hub")
     app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
