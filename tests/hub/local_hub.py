@@ -162,10 +162,10 @@ class LocalHub:
     def _resolve(self, request: httpx2.Request, repo: Repo, revision: str, path: str, bearer: str) -> httpx2.Response:
         if repo.gated and bearer not in repo.admitted:
             return answer(403 if bearer else 401, X_Error_Code="GatedRepo", X_Error_Message="Access to it is restricted.")
-        commit = repo.resolve(revision)
-        if commit is None:
+        commit = repo.resolve(revision) or ""
+        if (files := repo.commits.get(commit)) is None:
             return answer(404, X_Error_Code="RevisionNotFound")
-        file = repo.commits[commit].get(path)
+        file = files.get(path)
         if file is None:
             return answer(404, X_Error_Code="EntryNotFound")
         if file.lfs:
@@ -252,8 +252,8 @@ class LocalHub:
 
 
 def _listing(name: str, repo: Repo, rest: list[str]) -> httpx2.Response:
-    commit = repo.resolve(rest[1] if len(rest) > 1 else "main")
-    if commit is None:
+    commit = repo.resolve(rest[1] if len(rest) > 1 else "main") or ""
+    if (found := repo.commits.get(commit)) is None:
         return answer(404, b'{"error":"Invalid rev id"}', X_Error_Code="RevisionNotFound")
 
     def entry(names: tuple[str, str, str], path: str, file: StoredFile) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _listing(name: str, repo: Repo, rest: list[str]) -> httpx2.Response:
         lfs = {"lfs": {names[2]: file.sha256, "size": size, "pointerSize": 130}} if file.lfs else {}
         return {names[0]: path, "size": size, names[1]: file.blob_id, **lfs}
 
-    files = repo.commits[commit].items()
+    files = found.items()
     if rest[:1] == ["tree"]:
         return httpx2.Response(200, json=[{"type": "file", **entry(("path", "oid", "oid"), *file)} for file in files])
     siblings = [entry(("rfilename", "blobId", "sha256"), *file) for file in files]
