@@ -108,8 +108,15 @@ def _problem(pair: LoadedPair, operations: Operations, compare: Runner, cancel: 
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
     if not isinstance(end, CompareResult):
         return None
-    failed = [run.gpu_error for result in end.results for run in result.runs if run.gpu_error is not None]
-    return failed[0] if failed else None if end.results[1].verdict in allowed else _NOT_EXACT
+    errors = [run.gpu_error for result in end.results for run in result.runs if run.gpu_error is not None]
+    for error in errors:
+        if error.code == "kernels_turned_off":
+            return _failed(str(dict(error.values)["reason"]))
+    return None if end.results[1].verdict in allowed else _NOT_EXACT
+
+
+def _failed(reason: str) -> EngineText:
+    return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
@@ -139,8 +146,7 @@ def turn_off(pair: LoadedPair, names: Collection[str], message: str) -> KernelsS
     Returns:
         The evidence, which is saved.
     """
-    found = known(pair) or KernelsSelected(())
-    why = EngineText.of("kernel_fails", "failed during generation: {reason}", reason=message)
+    found, why = known(pair) or KernelsSelected(()), _failed(message)
     others = {trial.kernel: trial for trial in found.trials}
     failed = {name: replace(others.get(name, KernelTrial(name, why)), used_at=(), why=why) for name in names}
     found = replace(found, trials=tuple((others | failed).values()))

@@ -21,6 +21,7 @@ from mlx_engine.contract.requests import SelectKernels
 from mlx_engine.engine import engine
 from mlx_engine.kernels.operations import KERNELS, PLAIN
 from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.engine.failing_kernels import HANG, VICTIM, FailingKernels, failing
 
 FOUND = KernelsSelected(
     (
@@ -327,6 +328,19 @@ def test_kernels_with_which_the_texts_differ_are_off(demo, with_metal, monkeypat
     found = list(demo.run(SelectKernels()))[-1]  # in float32, a tie is not enough
     assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_exact"
     assert demo.pair.operations == PLAIN and kernel_selection.known(demo.pair) == found
+
+
+@pytest.mark.parametrize(("message", "used"), [(HANG, []), (VICTIM, ["kv_injection"])])
+def test_kernels_that_fail_in_the_compared_replies_are_off(demo, with_metal, monkeypatch, message, used) -> None:
+    kernels = FailingKernels("block_verify", message, range(9, 10))
+    chosen = kernels.operations
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: chosen if names else PLAIN)
+    with failing(kernels):
+        found = list(demo.run(SelectKernels()))[-1]
+    assert kernels.failed and [trial.kernel for trial in found.trials if trial.used_at] == used
+    assert ("took too long" in str(found.trials[0].why)) is not bool(used)
+    assert demo.pair.operations.kernels == (chosen.kernels if used else []) and kernel_selection.known(demo.pair) == found
+    demo.pair.use(PLAIN)
 
 
 def test_a_stopped_selection_leaves_the_pair_as_it_was(demo, with_metal) -> None:

@@ -8,15 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mlx_engine.cli.generate import stats_line
 from mlx_engine.cli.main import main, parser
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, Event
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from tests.golden.__main__ import HERE
-from tests.mlx_engine.scripted_engine import ScriptedEngine, press_ctrl_c
+from tests.mlx_engine.scripted_engine import ScriptedEngine, press_ctrl_c, stats
 
 PAIR = HERE / "e2e_qwen3"
 STATS = {
@@ -424,3 +427,8 @@ class TestCalibrate:
 
     def test_a_pair_without_a_drafter_is_a_usage_error(self, tmp_path: Path) -> None:
         usage_error("calibrate", "--target", str(tmp_path))
+
+
+def test_the_last_line_names_an_error_of_the_gpu():
+    error = EngineText("gpu_error_survived", "Continued after a GPU error: it hung")
+    assert "continued after a GPU error: it hung" in stats_line(replace(stats("dflash"), gpu_error=error), "eos").split(" · ")

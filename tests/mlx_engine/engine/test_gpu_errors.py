@@ -316,6 +316,18 @@ def test_exact_replies_continue_but_are_no_longer_called_exact(tiny, monkeypatch
     assert again.stats.exact and again.tokens == wanted.tokens
 
 
+def test_exact_replies_run_without_kernels_if_these_fail_in_the_check(tiny, monkeypatch) -> None:
+    request = asked(exact=True)
+    wanted = reply(tiny, request)
+    kernels = FailingKernels("verify_attention", THREADS, range(3, 4))
+    only = replace(PLAIN, verify_attention=kernels.operations.verify_attention, row_exact=True)
+    monkeypatch.setattr(tiny.pair, "exact_operations", only)
+    monkeypatch.setattr(tiny.pair, "exact_history", None)
+    got = reply(tiny, request)
+    assert kernels.failed and not tiny.pair.exact_operations.kernels
+    assert got.tokens == wanted.tokens and got.stats.exact
+
+
 def test_exact_replies_stay_exact_if_no_kernel_was_used(tiny, monkeypatch) -> None:
     """The prompt is computed in the same chunks, and the reply in exact passes."""
     monkeypatch.setattr(prefill, "CHUNK", 32)

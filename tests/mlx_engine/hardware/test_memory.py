@@ -88,6 +88,15 @@ def test_the_working_set_stays_wired_until_the_last_reply_ends(tiny, metal, firs
     assert metal.limits["wired"] == 5
 
 
+def test_the_limit_is_restored_if_work_fails_as_the_reply_ends(tiny, metal):
+    def fail():
+        raise RuntimeError("[METAL] Command buffer execution failed: Caused GPU Hang Error")
+
+    memory.mx.synchronize = fail
+    assert reply(tiny, tokens(PROMPT, max_tokens=8)).reason == "length"
+    assert metal.calls == [("wired", 64 << 30), ("wired", 5)]
+
+
 def test_without_a_recommended_working_set_nothing_is_wired(metal):
     memory.mx.device_info = dict
     with memory.wired():
