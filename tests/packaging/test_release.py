@@ -103,12 +103,12 @@ def test_the_build_sets_the_minimum_system_and_checks_the_bundle(dist: Path) -> 
         assert "check_bundle.py" in found[-1] and f"--min-os {min_os}" in found[-1]
 
 
-@pytest.mark.parametrize(("bundled", "running"), [((3, 14), (3, 13, 0)), ((3, 13), (3, 14, 0)), ((3, 15), (3, 15, 1))])
+@pytest.mark.parametrize(("bundled", "runs"), [((3, 14), (3, 13, 0)), ((3, 13), (3, 14, 0)), ((3, 15), (3, 15, 1))])
 def test_a_python_whose_output_goes_to_the_system_log_is_refused(
-    dist: Path, monkeypatch: pytest.MonkeyPatch, bundled: tuple[int, int], running: tuple[int, int, int]
+    dist: Path, monkeypatch: pytest.MonkeyPatch, bundled: tuple[int, int], runs: tuple[int, int, int]
 ) -> None:
     monkeypatch.setattr(release, "PYTHON", bundled)
-    monkeypatch.setattr(release.sys, "version_info", running)
+    monkeypatch.setattr(release.sys, "version_info", runs)
     result = run("build", dist)
     assert result.returncode == 1 and "system log" in result.stderr and "Build with Python 3.13" in result.stderr
 
