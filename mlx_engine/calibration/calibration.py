@@ -1,4 +1,4 @@
-"""Measure the cost of a pair's passes in a few seconds, and save it."""
+"""Measure the cost of a pair's passes in about ten seconds, and save it."""
 
 import threading
 import time
@@ -15,16 +15,15 @@ from mlx_engine.calibration.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTime
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import Calibrated
-from mlx_engine.decoding.costs import CostTable
+from mlx_engine.decoding.costs import LADDER, CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory
 from mlx_engine.loading.loaded_pair import LoadedPair
 
 _DEPTHS = (128, 2048, 8192)  # cached tokens
-_WIDTHS = (2, 4, 8, 16)
-_TIMES = 6  # timed runs of each pass, after a warm-up
-_ENOUGH_S = 6.0  # seconds after which no further depth is started
-_FORMAT = 6  # of saved tables
+_TIMES = 4  # timed runs of each pass, after a warm-up
+_ENOUGH_S = 8.0  # seconds after which no further depth is started
+_FORMAT = 7  # of saved tables
 _NO_MEMORY = EngineText.of(
     "no_memory_to_calibrate", "There isn't enough memory to calibrate. Quit other apps, or load a smaller model."
 )
@@ -54,8 +53,8 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
 
 def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Generator[WorkProgress, None, CostTable | None]:
     block = drafter.config.block_size
-    widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
-    room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2)
+    widths = (*(width for width in LADDER if 1 < width < block), block)  # all: costs rise in steps, at 8 rows for example
+    room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2 + len(widths))
     depths = tuple(depth for depth in _DEPTHS if depth < room) or (SEED_ROWS,)
     passes = [("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))]
     measured: list[dict[tuple[str, int], list[float]]] = []
@@ -154,5 +153,8 @@ def _identity(pair: LoadedPair) -> dict[str, Any]:
         "format": _FORMAT,
         "block": pair.info.block_size,
         "backend": [backend.name, backend.threads],
-        "kernels": [[start, operations.kernels] for start, operations in pair.ranges],
+        "kernels": [
+            [start, operations.kernels, {name: sorted(rows) for name, rows in operations.rows.items()}]
+            for start, operations in pair.ranges
+        ],
     }

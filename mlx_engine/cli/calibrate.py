@@ -23,10 +23,11 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
 
 
 def table(found: Calibrated) -> list[str]:
-    """Return a table of milliseconds by depth and width."""
-    lines = ["milliseconds", f"{'tokens':>8}{'plain step':>12}" + "".join(f"{f'width {width}':>16}" for width in found.widths)]
-    for depth, plain, drafts, verifies in zip(found.depths, found.plain_s, found.draft_s, found.verify_s, strict=True):
-        rounds = zip(drafts, verifies, strict=True)
-        both = "".join(f"{f'{1000 * draft:.1f} + {1000 * verify:.1f}':>16}" for draft, verify in rounds)
-        lines.append(f"{depth:>8,}{1000 * plain:>12.1f}{both}")
+    """Return a table of milliseconds by width and depth."""
+    lines = ["milliseconds", f"{'tokens':>12}" + "".join(f"{depth:>18,}" for depth in found.depths)]
+    lines.append(f"{'plain step':>12}" + "".join(f"{1000 * plain:>18.1f}" for plain in found.plain_s))
+    for at, width in enumerate(found.widths):
+        rounds = [(drafts[at], verifies[at]) for drafts, verifies in zip(found.draft_s, found.verify_s, strict=True)]
+        cells = [f"{1000 * draft:.1f} + {1000 * verify:.1f}" for draft, verify in rounds]
+        lines.append(f"{f'width {width}':>12}" + "".join(f"{cell:>18}" for cell in cells))
     return [*lines, "Each round is a draft + a verify. " + ("Saved." if found.saved else "Can't save the results.")]

@@ -14,7 +14,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo, WorkProgress
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import Calibrate
-from mlx_engine.decoding.costs import ASSUMED, CostTable
+from mlx_engine.decoding.costs import ASSUMED, LADDER, CostTable, PassKind
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
@@ -46,7 +46,7 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     progress = [event.fraction for event in events[:-1] if isinstance(event, WorkProgress)]
     assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
     found = events[-1]
-    assert found.widths[-1] == 8
+    assert found.widths == (2, 3, 4, 5, 6, 8)
     assert all(seconds > 0 for row in (found.plain_s, *found.verify_s, *found.draft_s) for seconds in row)
     table = calibration.known(loaded(*PAIR).pair)
     assert table is not None
@@ -54,6 +54,26 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     # replies are not affected
     plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40)).tokens
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
+
+
+def test_every_width_is_measured_because_costs_rise_in_steps(cache_folder, monkeypatch):
+    """A kernel that reads the weights once per 4 rows costs twice as much from 5 rows on. No interpolation would show that."""
+    calls: list[int] = []
+
+    def cost(width: int) -> float:
+        calls.append(width)
+        return 0.01 * -(-width // 4)
+
+    monkeypatch.setattr(PassTimer, "verify", lambda self, width: cost(width))
+    monkeypatch.setattr(PassTimer, "draft", lambda self, width: cost(width) / 5)
+    monkeypatch.setattr(PassTimer, "plain", lambda self, width: 0.01)
+    engine = loaded(*PAIR)
+    depths = len(list(engine.run(Calibrate()))[-1].depths)
+    table = engine.pair.history.costs.table
+    for width in (width for width in LADDER if 1 < width <= 8):
+        expected = 1.2 * 0.01 * -(-width // 4)
+        assert [table.seconds(PassKind("drafter", width), depth) for depth in table.depths] == pytest.approx([expected] * depths)
+    assert len(calls) == depths * 2 * 6 * 5  # of a draft and a verify of each width, 5 each; more would make calibration long
 
 
 @pytest.mark.parametrize("pays", [pytest.param(False, marks=pytest.mark.long), True])
