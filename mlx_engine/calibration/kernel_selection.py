@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,12 +14,13 @@ import mlx.core as mx
 import metal
 from mlx_engine import kernels
 from mlx_engine.calibration import calibration, saved_calibration
-from mlx_engine.calibration.kernel_trials import PairTrials, failure, fewest_rows, try_kernels
+from mlx_engine.calibration.kernel_choice import try_kernels
+from mlx_engine.calibration.kernel_trials import PairTrials, TrialRecord, failure, numbers
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, Event, WorkProgress
-from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial
+from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import Compare, GenerationRequest, Message
-from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.decoding.costs import ASSUMED, LADDER
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading.loaded_pair import LoadedPair, exact_operations
@@ -33,7 +35,7 @@ _NOT_EXACT = EngineText.of(
 )
 _QUESTION = "Write the numbers from one to forty in words, separated by commas."
 _TOKENS = 64
-_FORMAT = 5  # of saved evidence
+_FORMAT = 6  # of saved evidence
 
 
 Runner = Callable[[Compare, threading.Event], Iterator[Event]]
@@ -45,17 +47,23 @@ def available() -> bool:
 
 
 def select(
-    pair: LoadedPair, compare: Runner, cancel: threading.Event, again: bool = False
+    pair: LoadedPair,
+    compare: Runner,
+    cancel: threading.Event,
+    again: bool = False,
+    seconds: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[WorkProgress | KernelsSelected]:
     """Find, use, and save the kernels that speed up a pair and preserve its text.
 
-    Takes about two minutes.
+    Takes minutes, see `docs/kernels.md`.
 
     Args:
         pair: the pair, which must have a drafter.
         compare: compares the pair's replies with and without DFlash.
         cancel: set to stop. The pair then runs its previous kernels, and a later call reuses the measurements so far.
         again: whether to repeat a known selection.
+        seconds: stop in this time, as if canceled, but not before there is a new result.
 
     Yields:
         Progress, then the result.
@@ -71,39 +79,58 @@ def select(
         yield found
         return
     ranges = pair.ranges
+    record = pair.kernel_record = pair.kernel_record or TrialRecord()
+    began, size = clock(), record.size
+
+    def must_stop(share: float = 0.9) -> bool:
+        """Return whether the run must stop, because a step may take the rest of the time."""
+        is_late = seconds is not None and record.size > size and clock() - began > share * seconds
+        return cancel.is_set() or is_late
+
     try:
-        yield WorkProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
         with memory.enough_for(_NO_MEMORY):
-            for event in try_kernels(PairTrials(pair), pair.kernel_turns):
-                if cancel.is_set():
+            for event in try_kernels(PairTrials(pair), record):
+                if must_stop():
                     return
                 if isinstance(event, WorkProgress):
                     yield event
                     continue
                 _use(pair, event)
                 chosen = pair.ranges
-                problems = (_problem(pair, operations, compare, cancel) for _, operations in chosen)
-                if why := next(filter(None, problems), None):
+                for start, operations in chosen:
+                    for width in _widths(operations, pair.info.block_size):
+                        if (start, width) not in record.problems:
+                            if must_stop(share=0.5):
+                                return
+                            problem = _problem(pair, operations, width, compare, cancel)
+                            if cancel.is_set():
+                                return
+                            record.problems[start, width] = problem
+                if why := next(filter(None, record.problems.values()), None):
                     event, chosen = _without(event, why), ((0, PLAIN),)
-                if cancel.is_set():
-                    return
-                ranges, pair.kernel_turns = chosen, {}
+                ranges, pair.kernel_record = chosen, None
                 yield replace(event, saved=save(pair, event))
     finally:
         (_, operations), *longer = ranges
         pair.use(operations, *longer)
 
 
-def _problem(pair: LoadedPair, operations: Operations, compare: Runner, cancel: threading.Event) -> EngineText | None:
-    """Return why replies can't use these operations, or None if they can.
+def _widths(operations: Operations, block: int) -> list[int]:
+    """Return the widest pass of each set of kernels that passes run."""
+    widest: dict[frozenset[str], int] = {}
+    for width in (*(width for width in LADDER if 1 < width < block), block):
+        widest[frozenset(name for name in operations.kernels if operations.kernel(name).at(width))] = width
+    return [width for kernels, width in widest.items() if kernels]
+
+
+def _problem(pair: LoadedPair, operations: Operations, width: int, compare: Runner, cancel: threading.Event) -> EngineText | None:
+    """Return why replies can't use these operations at this width, or None.
 
     DFlash and plain decoding must give the same reply, within rounding.
     """
-    if operations == PLAIN:
-        return None
     pair.use(operations)
     question = (Message("user", _QUESTION),)
-    request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=pair.info.block_size)
+    request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=width)
     *_, end = compare(Compare((request,)), cancel)
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
     if not isinstance(end, CompareResult):
@@ -127,10 +154,15 @@ def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
 
 def _use(pair: LoadedPair, found: KernelsSelected) -> None:
     """Use the selected kernels for each context length."""
-    sets = [tuple(trial.kernel for trial in found.trials if depth in trial.used_at) for depth in found.depths] or [()]
-    first, *_, last = [with_kernels(names, fewest_rows=fewest_rows(pair)) for names in (sets[0], sets[-1])]
+    widest = pair.info.block_size
+
+    def operations(depth: int) -> Operations:
+        used = {trial.kernel: [rows for rows in trial.used_at if rows.depth == depth] for trial in found.trials}
+        return with_kernels({name: numbers(rows, widest) for name, rows in used.items()})
+
+    first, *_, last = (operations(depth) for depth in (*found.depths[:1], *found.depths[-1:]) or (0, 0))
     pair.use(first, *([(found.switch, last)] if found.switch else []))
-    broken = [trial.kernel for trial in found.trials if trial.why.code in ("kernel_fails", "kernel_wrong")]
+    broken = [trial.kernel for trial in found.trials if trial.excluded or trial.why.code in ("kernel_fails", "kernel_wrong")]
     if (exact := exact_operations(broken)).kernels != pair.exact_operations.kernels:
         pair.exact_operations, pair.exact_history = exact, None
 
@@ -200,8 +232,13 @@ def _trial(data: dict[str, Any]) -> KernelTrial:
     why = EngineText(data["why"]["code"], data["why"]["message"], tuple((name, value) for name, value in data["why"]["values"]))
     if data["kernel"] not in KERNELS:
         raise ValueError("not a kernel")
-    savings = tuple(KernelSaving(int(each["depth"]), float(each["share"]), float(each["error"])) for each in data["savings"])
-    return KernelTrial(**data | {"why": why, "used_at": tuple(map(int, data["used_at"])), "savings": savings})
+    savings = tuple(KernelSaving(_rows(each["at"]), float(each["share"]), float(each["error"])) for each in data["savings"])
+    passes = {name: tuple(map(_rows, data[name])) for name in ("used_at", "excluded")}
+    return KernelTrial(**data | {"why": why, "savings": savings} | passes)
+
+
+def _rows(data: dict[str, Any]) -> KernelRows:
+    return KernelRows(int(data["depth"]), int(data["first"]), int(data["last"]))
 
 
 def save(pair: LoadedPair, found: KernelsSelected) -> bool:

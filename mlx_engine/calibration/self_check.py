@@ -3,7 +3,7 @@
 Used by `Slipstream --selftest` and before kernel trials.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,7 +51,7 @@ def check_kernels(build: Any = mx.fast.metal_kernel) -> Iterator[CheckResult]:
         elif name not in _CASES:
             yield CheckResult(name, "fail", "not tested; add a case to mlx_engine/calibration/self_check.py")
         else:
-            wrong = _difference(name, build)
+            wrong = _result(difference(name, build))
             yield CheckResult(name, "fail" if wrong else "ok", wrong or "matches its reference")
 
 
@@ -59,8 +59,11 @@ def _uses_metal() -> bool:
     return mx.default_device().type == mx.gpu and mx.metal.is_available()
 
 
-def _difference(name: str, build: Any) -> str:
-    """Describe a kernel's first difference from its reference; empty if none."""
+def difference(name: str, build: Any) -> Generator[None, None, str]:
+    """Describe a kernel's first difference from its reference; empty if none.
+
+    Yields after each case, because each compiles a kernel.
+    """
     checked, count = CheckedKernel(name, build), 0
     run = getattr(checked.operations(), name)
     try:
@@ -69,10 +72,19 @@ def _difference(name: str, build: Any) -> str:
             for arguments in _CASES[name](dtype):
                 run(*arguments)
                 count += 1
+                yield
     except Exception as error:  # a driver may raise anything; check the other kernels too
         return f"{type(error).__name__}: {error}"
     found = checked.agreement
     return found.wrong or ("" if found.shapes == count else f"{count - found.shapes} of {count} cases were not compared")
+
+
+def _result(steps: Generator[None, None, str]) -> str:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return str(end.value)
 
 
 def _random(dtype: mx.Dtype, *shape: int) -> mx.array:

@@ -1,5 +1,6 @@
 """Events about this machine: limits, costs of passes, trials of kernels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,10 +8,19 @@ from mlx_engine.contract.errors import EngineText
 
 
 @dataclass(frozen=True)
-class KernelSaving:
-    """Share of a token's time saved by a kernel; negative if the kernel is slower."""
+class KernelRows:
+    """Passes of `first` to `last` rows after `depth` tokens of context."""
 
-    depth: int  # tokens of context
+    depth: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class KernelSaving:
+    """Share of the time saved by a kernel; negative if the kernel is slower."""
+
+    at: KernelRows
     share: float
     error: float  # standard error
 
@@ -20,18 +30,31 @@ class KernelTrial:
     """The trial of a Metal kernel on this machine.
 
     Attributes:
-        used_at: measured context lengths at which the kernel is used; empty if the kernel is off.
-        savings: by measured context length; empty if the kernel wasn't timed.
+        used_at: passes that run the kernel; empty if the kernel is off.
+        savings: by context length and rows; empty if the kernel wasn't timed.
         off: largest difference from the reference on the pair's arrays, relative to the largest value.
         shapes: number of compared combinations of shapes, dtypes, and settings.
+        excluded: passes in which the kernel gives wrong results or fails.
     """
 
     kernel: str
     why: EngineText
-    used_at: tuple[int, ...] = ()
+    used_at: tuple[KernelRows, ...] = ()
     savings: tuple[KernelSaving, ...] = ()
     off: float | None = None
     shapes: int = 0
+    excluded: tuple[KernelRows, ...] = ()
+
+
+def row_ranges(used_at: Iterable[KernelRows]) -> str:
+    """Return numbers of rows as text, such as "2–4, 9–16"."""
+    ranges: list[tuple[int, int]] = []
+    for first, last in sorted({(rows.first, rows.last) for rows in used_at}):
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], max(last, ranges[-1][1])
+        else:
+            ranges.append((first, last))
+    return ", ".join(f"{first}–{last}" if first < last else str(first) for first, last in ranges)
 
 
 @dataclass(frozen=True)

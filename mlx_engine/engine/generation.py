@@ -27,7 +27,7 @@ from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.hardware import device, gpu_faults, memory
 from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.hardware.memory import ReplyMemory
-from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.kernels.operations import PLAIN, Operations, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.branch import Branch
@@ -275,8 +275,8 @@ class _Reply:
 
     def _used(self, kernels: Collection[str]) -> list[str]:
         """Return the kernels that may have run in the passes that weren't read."""
-        few = self._operations.fewest_rows <= self._rows <= ROWS
-        return sorted(name for name in kernels if few or name == "kv_injection")
+        used = [name for name in kernels if runs(self._rows, self._operations.kernel(name).rows)]
+        return sorted(name for name in kernels if name == "kv_injection" or (name in used and self._rows <= ROWS))
 
     def _run_plain(self) -> None:
         """Run MLX's own operations until the reply ends."""

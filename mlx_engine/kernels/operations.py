@@ -1,13 +1,14 @@
 """The table of operations that decoding uses, each in plain MLX or as a kernel."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import mlx.core as mx
 
+from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.kernels import (
     attention_inputs,
     block_verify,
@@ -22,6 +23,10 @@ from mlx_engine.kernels.block_verify import BlockVerdict
 from mlx_engine.kernels.delta_inputs import DeltaRows
 from mlx_engine.kernels.gated_delta_replay import Tape
 
+Rows = frozenset[int]  # numbers of rows of a pass; the last of MAX_BLOCK_ROWS stands for more, too
+ALL_ROWS: Rows = frozenset(range(1, MAX_BLOCK_ROWS + 1))
+SEVERAL_ROWS: Rows = ALL_ROWS - {1}
+
 
 @dataclass(frozen=True)
 class Operations:
@@ -29,7 +34,7 @@ class Operations:
 
     Attributes:
         traceable: whether callers can be compiled, because no operation reads array contents.
-        fewest_rows: number of rows from which kernels are used; passes with fewer rows use plain MLX.
+        rows: numbers of rows of a pass for which each kernel is used; a kernel that is missing here is used for all.
         row_exact: whether a row's result must not depend on the number of rows in a pass (`targets.exact`).
     """
 
@@ -41,13 +46,30 @@ class Operations:
     verify_attention: Callable[..., mx.array] = verify_attention.reference
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
     traceable: bool = True
-    fewest_rows: int = 1
+    rows: Mapping[str, Rows] = field(default_factory=dict, hash=False)
     row_exact: bool = False
 
     @property
     def kernels(self) -> list[str]:
         """Names of the operations that are kernels."""
         return [name for name in KERNELS if getattr(self, name) is not getattr(PLAIN, name)]
+
+    def kernel(self, name: str) -> "RowKernel":
+        """Return an operation's kernel, if it has one."""
+        operation = getattr(self, name)
+        return RowKernel(None if operation is getattr(PLAIN, name) else operation, self.rows.get(name, ALL_ROWS))
+
+
+@dataclass(frozen=True)
+class RowKernel:
+    """A kernel, or None for plain MLX, and the numbers of rows for which it is used."""
+
+    run: Callable[..., Any] | None = None
+    rows: Rows = ALL_ROWS
+
+    def at(self, rows: int) -> Callable[..., Any] | None:
+        """Return what runs a pass of `rows` rows: the kernel, or None for plain MLX."""
+        return self.run if runs(rows, self.rows) else None
 
 
 PLAIN = Operations()
@@ -62,36 +84,49 @@ _ROW_AXES = {"verify_attention": 2, "gated_delta_replay": 1}  # row axis of the 
 
 
 def with_kernels(
-    names: Collection[str] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, fewest_rows: int = 1, row_exact: bool = False
+    kernels: Collection[str] | Mapping[str, Rows] = tuple(KERNELS), build: Any = mx.fast.metal_kernel, row_exact: bool = False
 ) -> Operations:
     """Return operations with these kernels; the others are plain MLX.
 
     Args:
-        names: names of the kernels.
+        kernels: names of the kernels, which are used for any number of rows; or a mapping from names to numbers of rows.
         build: creates a kernel; tests pass the emulator's.
-        fewest_rows: number of rows from which kernels are used.
         row_exact: whether a row's result must not depend on the number of rows in a pass.
+
+    Raises:
+        ValueError: a row-exact kernel would be used only for some numbers of rows, although plain MLX may round differently.
     """
-    if not names:
+    given = kernels if isinstance(kernels, Mapping) else dict.fromkeys(kernels, ALL_ROWS)
+    used = {name: rows for name, rows in given.items() if rows}
+    if not used:
         return PLAIN
+    if row_exact and any(rows != ALL_ROWS for rows in used.values()):
+        raise ValueError("row-exact kernels must be used for all numbers of rows")
     compiled = _PER_LAYER if build is mx.fast.metal_kernel else {}
-    entries: dict[str, Any] = {name: (_CompiledKernel if name in compiled else _Kernel)(name, build, fewest_rows) for name in names}
+    entries: dict[str, Any] = {
+        name: (_CompiledKernel if name in compiled else _Kernel)(name, build, rows) for name, rows in used.items()
+    }
     if row_exact and "verify_attention" in entries:
         entries["verify_attention"].how["row_exact"] = True
-    return replace(PLAIN, **entries, fewest_rows=fewest_rows, row_exact=row_exact)
+    return replace(PLAIN, **entries, rows=used, row_exact=row_exact)
+
+
+def runs(rows: int, used: Rows) -> bool:
+    """Return whether a kernel that is `used` for some rows runs a pass of `rows`."""
+    return min(rows, MAX_BLOCK_ROWS) in used
 
 
 class _Kernel:
-    """A kernel that falls back to its reference for unsupported arguments."""
+    """A kernel that falls back to its reference for other rows and arguments."""
 
-    def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
-        self._name, self._build, self._fewest_rows = name, build, fewest_rows
+    def __init__(self, name: str, build: Any, rows: Rows) -> None:
+        self._name, self._build, self._rows = name, build, rows
         self.how: dict[str, Any] = {}  # keyword arguments of `metal`
         self._kernel: Any = KERNELS[name]
 
     def __call__(self, *arguments: Any) -> Any:
         rows = arguments[0].shape[_ROW_AXES.get(self._name, 0)]
-        if rows < self._fewest_rows or not self._kernel.supports(*arguments):
+        if not runs(rows, self._rows) or not self._kernel.supports(*arguments):
             return self._kernel.reference(*arguments)
         return self._run(*arguments)
 
@@ -106,8 +141,8 @@ class _CompiledKernel(_Kernel):
     Kernels that run once per round are not compiled.
     """
 
-    def __init__(self, name: str, build: Any, fewest_rows: int) -> None:
-        super().__init__(name, build, fewest_rows)
+    def __init__(self, name: str, build: Any, rows: Rows) -> None:
+        super().__init__(name, build, rows)
         self._calls: dict[Any, tuple[int, Any]] = {}  # kind of layer -> context length, traced call
 
     def _run(self, *arguments: Any) -> Any:

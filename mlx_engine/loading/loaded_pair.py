@@ -62,7 +62,7 @@ class LoadedPair:
         folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
         operations: the operations in use.
-        kernel_turns: measurements of a canceled kernel selection.
+        kernel_record: what a canceled kernel selection has found.
         exact_operations: the operations of exact replies.
         exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
     """
@@ -80,7 +80,7 @@ class LoadedPair:
     exact_pace: Pace
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
-    kernel_turns: dict[int, list[Any]] = field(default_factory=dict)
+    kernel_record: Any = None
     exact_operations: Operations = field(default_factory=exact_operations)
     exact_history: PairHistory | None = None
 

@@ -10,6 +10,7 @@ from mlx_lm.models.gated_delta import compute_g, normalize_qk
 from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import DeltaHeads, DeltaRows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
+from mlx_engine.kernels.operations import RowKernel
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
 
@@ -19,7 +20,7 @@ class DeltaNet(nn.Module):
 
     Attributes:
         net: mlx-lm's module, which runs all passes whose cache isn't a `RecurrentCache`.
-        inputs: the `delta_inputs` kernel, or None for mlx-lm's operations.
+        inputs: the `delta_inputs` kernel, or mlx-lm's operations.
         replay: the `gated_delta_replay` operation.
     """
 
@@ -30,7 +31,7 @@ class DeltaNet(nn.Module):
         self.heads = DeltaHeads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
         apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next's own fused projection is interleaved by key head
         self._projection = fuse_linear(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
-        self.inputs: Callable[..., DeltaRows] | None = None
+        self.inputs = RowKernel()
         self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
 
     def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None, residual: mx.array | None = None) -> mx.array:
@@ -60,9 +61,10 @@ class DeltaNet(nn.Module):
             ends = [heads.channels, heads.channels + heads.values * heads.value_dim, heads.columns - heads.values]
             mixed, gate, b, a = mx.split(projected, ends, axis=-1)
             z = gate.reshape(1, rows, heads.values, -1)
-            if self.inputs is not None and rows <= ROWS:
+            inputs = self.inputs.at(rows)
+            if inputs is not None and rows <= ROWS:
                 weights = (net.conv1d.weight, net.A_log, net.dt_bias)
-                return self.inputs(projected.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
+                return inputs(projected.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
         conv_input = mx.concatenate([rows_before(start.conv_rows, net.conv_kernel_size, start.first), mixed], axis=1)
         convolved = nn.silu(net.conv1d(conv_input))
         queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)

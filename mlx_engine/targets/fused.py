@@ -19,6 +19,7 @@ from mlx_lm.models.activations import swiglu
 from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
+from mlx_engine.kernels.operations import Operations, RowKernel
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
@@ -59,17 +60,11 @@ class Fusion:
         self._list[:] = self._own
         self._layers, self.parts = [], []
 
-    def use(self, inputs: Operation | None, attend: Operation | None, fewest_rows: int = 1) -> None:
-        """Select the kernels that run blocks of 16 rows or fewer on a growing cache.
-
-        Args:
-            inputs: the `attention_inputs` kernel, or None for mlx-lm's operations.
-            attend: the `verify_attention` kernel, or None for MLX's attention.
-            fewest_rows: smallest number of rows for which the kernels are used.
-        """
+    def use(self, operations: Operations) -> None:
+        """Select the kernels that run blocks of 16 rows or fewer on a growing cache."""
         for part in self.parts:
             if isinstance(part, _Attention):
-                part.inputs, part.attend, part.fewest_rows = inputs, attend, fewest_rows
+                part.inputs, part.attend = operations.kernel("attention_inputs"), operations.kernel("verify_attention")
 
     def compile(self, wanted: bool) -> None:
         """Compile the layers for queued passes, if `wanted`."""
@@ -123,9 +118,7 @@ class _Attention(nn.Module):
         dict.update(self, own)
         a: Any = own
         self._projection = projection
-        self.attend: Operation | None = None
-        self.inputs: Operation | None = None
-        self.fewest_rows = 1
+        self.inputs = self.attend = RowKernel()
         self.gated = type(own) in _GATED_ATTENTIONS
         names = ("num_attention_heads", "num_key_value_heads") if self.gated else ("n_heads", "n_kv_heads")
         self.heads, self.kv_heads = (getattr(a, name) for name in names)
@@ -139,22 +132,23 @@ class _Attention(nn.Module):
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         batch, rows, _ = x.shape
         projected = self._projection(x)
-        few = batch == 1 and self.fewest_rows <= rows <= ROWS and type(cache) in (KVCache, GrowingCache, RowExactPass)
-        if few and self.inputs is not None and self._rotation is not None:
+        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, GrowingCache, RowExactPass)
+        inputs, attend = (kernel.at(rows) if few else None for kernel in (self.inputs, self.attend))
+        if inputs is not None and self._rotation is not None:
             frequencies, scale = self._rotation
             # As an array: a compiled kernel would treat an int as a constant
             first = cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
             how = (frequencies, first, self.heads, self.eps, scale, self.gated)
             # Reshape: an index would copy
-            queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
+            queries, keys, values = inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
         else:
             rope = self.rope if cache is None else partial(self.rope, offset=cache.offset)
             queries, keys, values = (self._gated_heads if self.gated else self._heads)(projected, rope)
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
-        if few and self.attend is not None and not isinstance(cache, RowExactPass):
+        if attend is not None and not isinstance(cache, RowExactPass):
             length = cache.length if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
-            out = self.attend(queries, cache.keys, cache.values, length, self.scale)
+            out = attend(queries, cache.keys, cache.values, length, self.scale)
         else:
             out = attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
         out = out.transpose(0, 2, 1, 3)

@@ -4,7 +4,7 @@ Only the instance is changed, never a class. Selected layers are tapped, and mod
 `release` restores the model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -104,29 +104,24 @@ class Target:
             compiled: whether to compile fused layers for queued passes; None to compile on a GPU if
                 the operations can be traced.
         """
-
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled
         if self._using == (operations, compiled):
             return
         self._using = None  # stays None if anything below fails
 
-        def kernel(name: str) -> Callable[..., Any] | None:
-            operation = getattr(operations, name)
-            return None if operation is getattr(PLAIN, name) else operation  # mlx-lm's own modules beat the reference
-
         for net in self._nets.values():
             if isinstance(net, DeltaNet):
-                net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
-        self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"), operations.fewest_rows)
+                net.inputs, net.replay = operations.kernel("delta_inputs"), operations.gated_delta_replay
+        self._fusion.use(operations)
         self._kernel_layers.release()
         self._experts.release()
         modules: list[Any] = [self.model, *(tap.layer for tap in self._taps.values())]
-        if multiply := kernel("verify_matmul"):
+        if multiply := operations.kernel("verify_matmul").run:
             self._kernel_layers = KernelLayers(modules, exact.checked(multiply) if operations.row_exact else multiply)
         self.attend = None
         if operations.row_exact:
             self._experts = Replacements(modules, exact.experts)
-            self.attend = exact.RowAttention(kernel("verify_attention"))
+            self.attend = exact.RowAttention(operations.kernel("verify_attention").run)
             exact.redirect_attention(modules)
         self._fusion.compile(compiled)
         self._using = operations, compiled

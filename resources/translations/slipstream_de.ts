@@ -15,6 +15,11 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
+            <source>Measuring this Mac</source>
+            <translation>Dieser Mac wird gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
             <source>Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.</source>
             <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Wählen Sie für Details „Hilfe ▸ Problem melden“.</translation>
         </message>
@@ -2330,6 +2335,21 @@
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when Low Power Mode is off.</source>
+            <translation>Kernel werden getestet, sobald der Stromsparmodus aus ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when this Mac has cooled down.</source>
+            <translation>Kernel werden getestet, sobald dieser Mac abgekühlt ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when this Mac is connected to power.</source>
+            <translation>Kernel werden getestet, sobald dieser Mac mit dem Stromnetz verbunden ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
             <source>Large matrix products</source>
             <translation>Große Matrixprodukte</translation>
         </message>
@@ -2372,6 +2392,11 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Measurement stopped.</source>
             <translation>Messung gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measuring continues when Slipstream is idle.</source>
+            <translation>Die Messung wird fortgesetzt, sobald Slipstream nichts zu tun hat.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -5978,10 +6003,58 @@
             <translation>Es gibt nichts zu kalibrieren: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
             <source>checking_kernels</source>
             <extracomment>Checking the kernels</extracomment>
             <translation>Kernel werden geprüft</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens</extracomment>
+            <translation>{saving:.1%} weniger Zeit in Durchgängen mit {rows} Token</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens in long contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit in Durchgängen mit {rows} Token in langen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens in short contexts</extracomment>
+            <translation>{saving:.1%} weniger Zeit in Durchgängen mit {rows} Token in kurzen Kontexten</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>kein Gewinn über dem Rauschen (±{noise:.1%})</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_partly_right</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens; wrong results or errors in passes of {excluded} tokens</extracomment>
+            <translation>{saving:.1%} weniger Zeit in Durchgängen mit {rows} Token; falsche Ergebnisse oder Fehler in Durchgängen mit {excluded} Token</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>bremst einfaches Dekodieren</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
@@ -6021,63 +6094,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster</source>
-            <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster_in_long</source>
-            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token in langen Kontexten</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster_in_short</source>
-            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
-            <translation>{saving:.1%} weniger Zeit pro Token in kurzen Kontexten</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_gain_in_noise</source>
-            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
-            <translation>kein Gewinn über dem Rauschen (±{noise:.1%})</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
             <source>kernel_not_called</source>
             <extracomment>not used by this pair</extracomment>
             <translation>wird von diesem Paar nicht verwendet</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_not_faster</source>
-            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_right</source>
-            <extracomment>correct on this machine</extracomment>
-            <translation>richtig auf diesem Mac</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_slower_plain_steps</source>
-            <extracomment>slows down plain decoding</extracomment>
-            <translation>bremst einfaches Dekodieren</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
             <translation>in float32 aus: Die Summen hängen von den anderen Zeilen des Blocks ab</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}: {why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
@@ -6090,12 +6115,6 @@
             <source>kernel_wrong</source>
             <extracomment>wrong results on this machine: {detail}</extracomment>
             <translation>falsche Ergebnisse auf diesem Computer: {detail}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>timing_kernels</source>
-            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>Kernel werden bei {depth:,} Token gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/roofline.py" />

@@ -15,6 +15,11 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
+            <source>Measuring this Mac</source>
+            <translation>正在测量这台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
             <source>Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.</source>
             <translation>Slipstream 上次意外退出。要查看详情，请选取“帮助 ▸ 报告问题”。</translation>
         </message>
@@ -2330,6 +2335,21 @@
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when Low Power Mode is off.</source>
+            <translation>关闭低电量模式后将测试内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when this Mac has cooled down.</source>
+            <translation>这台 Mac 降温后将测试内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Kernels will be tested when this Mac is connected to power.</source>
+            <translation>这台 Mac 接通电源后将测试内核。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
             <source>Large matrix products</source>
             <translation>大型矩阵乘积</translation>
         </message>
@@ -2372,6 +2392,11 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Measurement stopped.</source>
             <translation>测量已停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measuring continues when Slipstream is idle.</source>
+            <translation>Slipstream 空闲时将继续测量。</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -5978,10 +6003,58 @@
             <translation>没有可校准的内容：此模型对没有草稿模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/calibration/kernel_selection.py" />
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
             <source>checking_kernels</source>
             <extracomment>Checking the kernels</extracomment>
             <translation>正在检查内核</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens</extracomment>
+            <translation>每次处理 {rows} 个词元时，用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster_in_long</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens in long contexts</extracomment>
+            <translation>在长上下文中，每次处理 {rows} 个词元时，用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_faster_in_short</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens in short contexts</extracomment>
+            <translation>在短上下文中，每次处理 {rows} 个词元时，用时减少 {saving:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_gain_in_noise</source>
+            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
+            <translation>收益未超过测量误差（±{noise:.1%}）</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_partly_right</source>
+            <extracomment>{saving:.1%} less time in passes of {rows} tokens; wrong results or errors in passes of {excluded} tokens</extracomment>
+            <translation>每次处理 {rows} 个词元时，用时减少 {saving:.1%}；每次处理 {excluded} 个词元时结果错误或失败</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>kernel_slower_plain_steps</source>
+            <extracomment>slows down plain decoding</extracomment>
+            <translation>会减慢普通解码</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_choice.py" />
+            <source>timing_kernels</source>
+            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
+            <translation>正在测量 {depth:,} 个词元时的内核用时</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
@@ -6021,63 +6094,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster</source>
-            <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation>每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster_in_long</source>
-            <extracomment>{saving:.1%} less time per token in long contexts</extracomment>
-            <translation>在长上下文中每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_faster_in_short</source>
-            <extracomment>{saving:.1%} less time per token in short contexts</extracomment>
-            <translation>在短上下文中每个词元用时减少 {saving:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_gain_in_noise</source>
-            <extracomment>no gain beyond the noise (±{noise:.1%})</extracomment>
-            <translation>收益未超过测量误差（±{noise:.1%}）</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
             <source>kernel_not_called</source>
             <extracomment>not used by this pair</extracomment>
             <translation>此模型对不使用它</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_not_faster</source>
-            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_right</source>
-            <extracomment>correct on this machine</extracomment>
-            <translation>在这台 Mac 上结果正确</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_slower_plain_steps</source>
-            <extracomment>slows down plain decoding</extracomment>
-            <translation>会减慢普通解码</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
             <translation>在 float32 下关闭：其求和依赖块中的其他行</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>kernel_tried</source>
-            <extracomment>{kernel}: {why}</extracomment>
-            <translation>{kernel}：{why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />
@@ -6090,12 +6115,6 @@
             <source>kernel_wrong</source>
             <extracomment>wrong results on this machine: {detail}</extracomment>
             <translation>在这台电脑上结果错误：{detail}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
-            <source>timing_kernels</source>
-            <extracomment>Timing kernels at {depth:,} tokens</extracomment>
-            <translation>正在测量 {depth:,} 个词元时的内核用时</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/roofline.py" />

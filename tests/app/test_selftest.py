@@ -133,7 +133,7 @@ def test_a_wrong_kernel_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -
 
     name = kernel.__name__.rpartition(".")[2]
     monkeypatch.setattr(kernel, "metal", wrong)
-    assert self_check._difference(name, metal_kernel)
+    assert self_check._result(self_check.difference(name, metal_kernel))
 
 
 def test_an_unchecked_kernel_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import mlx.nn as nn
 from mlx.utils import tree_map
 from mlx_lm.utils import _get_classes
 
-from mlx_engine.kernels.operations import KERNELS, ROW_EXACT, with_kernels
+from mlx_engine.kernels.operations import ALL_ROWS, KERNELS, ROW_EXACT, SEVERAL_ROWS, with_kernels
 from mlx_engine.models.configs.families import FAMILIES
 from mlx_engine.targets.target import Target
 from tests.benchmarks import dispatches, tracing
@@ -68,8 +68,8 @@ def _target(config: dict[str, Any]) -> Target:
 
 def cost(target: Target, rows: int, exact: bool) -> tuple[int, int]:
     """Return dispatches and bytes of one pass."""
-    names, fewest = (ROW_EXACT, 1) if exact else (tuple(KERNELS), 2)
-    target.use(with_kernels(names, tracing.kernel, fewest, row_exact=exact), False)
+    kernels = dict.fromkeys(ROW_EXACT, ALL_ROWS) if exact else dict.fromkeys(KERNELS, SEVERAL_ROWS)
+    target.use(with_kernels(kernels, tracing.kernel, row_exact=exact), False)
     caches = target.caches()
     target.forward(mx.zeros((_PROMPT,), mx.uint32), caches)  # not computed: it only gives the caches their shapes
     for layer in caches.layers:

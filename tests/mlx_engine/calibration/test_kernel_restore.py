@@ -7,7 +7,7 @@ import pytest
 
 from mlx_engine.calibration import calibration, kernel_selection, saved_calibration
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
+from mlx_engine.contract.machine_events import KernelRows, KernelsSelected, KernelTrial
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.engine import Engine
@@ -17,7 +17,8 @@ from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
 PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
-USED = KernelTrial("block_verify", EngineText.of("kernel_faster", "faster"), (256, 6144))
+SHORT, LONG = KernelRows(256, 2, 16), KernelRows(6144, 2, 16)
+USED = KernelTrial("block_verify", EngineText.of("kernel_faster", "faster"), (SHORT, LONG))
 UNUSED = KernelTrial("kv_injection", EngineText.of("kernel_not_faster", "not faster"))
 SELECTED = KernelsSelected((USED, UNUSED), (256, 6144), saved=True)
 
@@ -35,7 +36,7 @@ def chosen(tmp_path, monkeypatch):
 
     made = replace(PLAIN, block_verify=kernel)
     monkeypatch.setattr(kernel_selection, "available", lambda: True)
-    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: made if names else PLAIN)
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda kernels: made if any(kernels.values()) else PLAIN)
     return asked
 
 
@@ -66,7 +67,7 @@ def test_a_kernel_that_fails_now_is_switched_off_and_the_pair_runs(chosen, monke
     def broken(*_):
         raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
-    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: replace(PLAIN, block_verify=broken))
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda kernels: replace(PLAIN, block_verify=broken))
     engine = loaded(*PAIR)
     assert engine.pair.operations == PLAIN
     first, second = kernel_selection.known(engine.pair).trials
@@ -100,7 +101,7 @@ def test_nothing_of_a_failed_pass_is_held_while_the_pair_warms_up_without_kernel
 
 def test_long_contexts_run_their_own_kernels(chosen, tmp_path):
     pair = loaded(*PAIR).pair
-    kernel_selection.save(pair, replace(SELECTED, trials=(replace(USED, used_at=(6144,)), UNUSED), switch=20))
+    kernel_selection.save(pair, replace(SELECTED, trials=(replace(USED, used_at=(LONG,)), UNUSED), switch=20))
     engine, ran = loaded(*PAIR), []
     chosen.clear()
     for prompt in (range(5, 10), range(5, 30), range(5, 10)):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mlx_engine.calibration import kernel_selection, saved_calibration
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Failed, Finished, PrefillProgress
-from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
+from mlx_engine.contract.machine_events import KernelRows, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import Calibrate, GenerationRequest
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
@@ -164,10 +164,10 @@ def test_what_another_reply_has_queued_is_computed_again(tiny, monkeypatch) -> N
 
 def test_the_next_reply_and_the_next_start_leave_failed_kernels_off(tiny, monkeypatch) -> None:
     kernels, pair = FailingKernels("block_verify"), tiny.pair
-    used = KernelTrial("block_verify", EngineText.of("kernel_faster", "faster"), (256,))
+    used = KernelTrial("block_verify", EngineText.of("kernel_faster", "faster"), (KernelRows(256, 2, 16),))
     assert kernel_selection.save(pair, KernelsSelected((used, replace(used, kernel="kv_injection")), (256,)))
     monkeypatch.setattr(kernel_selection, "available", lambda: True)
-    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names, fewest_rows: kernels.operations if names else PLAIN)
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda used: kernels.operations if any(used.values()) else PLAIN)
     engine = loaded(*pair.folders)
     assert engine.pair.operations.kernels
     wanted = reply(tiny, asked())

@@ -211,7 +211,7 @@ def test_a_step_is_one_chunk_of_the_prompt_or_one_pass(tiny, monkeypatch, mode, 
 
 def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
     pair, seen = tiny.pair, []
-    long = replace(PLAIN, fewest_rows=2)
+    long = replace(PLAIN, traceable=False)
     pair.use(PLAIN, (20, long))
     try:
         monkeypatch.setattr(pair.target, "use", lambda operations: seen.append(operations))

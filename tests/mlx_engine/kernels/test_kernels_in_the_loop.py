@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
+from mlx_engine.kernels.operations import KERNELS, PLAIN, SEVERAL_ROWS, with_kernels
 from mlx_engine.targets.products import KernelLayers
 from tests import metal_emulator
 from tests.examples import SAMPLE
@@ -90,7 +90,7 @@ def test_plain_steps_can_be_left_to_mlx(engine):
     want, calls = reply(engine, asked[1]), []
     for each in asked:
         build = Counted()
-        engine.pair.use(with_kernels(build=build, fewest_rows=2))
+        engine.pair.use(with_kernels(dict.fromkeys(KERNELS, SEVERAL_ROWS), build))
         got = reply(engine, each)
         calls.append(build.calls)
     assert got.tokens == want.tokens
@@ -183,4 +183,4 @@ def test_unsupported_arguments_run_the_reference(tiny):
     operations = with_kernels(build=build)
     few = mx.array([[1.0, 3.0, 2.0]])
     assert operations.block_verify(few, None, None).choices.tolist() == [1]
-    assert {*KERNELS, "traceable", "fewest_rows", "row_exact"} == set(vars(PLAIN))
+    assert {*KERNELS, "traceable", "rows", "row_exact"} == set(vars(PLAIN))

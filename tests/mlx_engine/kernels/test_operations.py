@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.kernels import verify_matmul
-from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
+from mlx_engine.kernels.operations import ALL_ROWS, KERNELS, PLAIN, SEVERAL_ROWS, with_kernels
 from tests import metal_emulator
 
 
@@ -132,18 +132,18 @@ def test_a_failed_trace_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 2
 
 
-def test_fewer_rows_than_wanted_run_as_plain_mlx() -> None:
+def test_other_numbers_of_rows_than_wanted_run_as_plain_mlx() -> None:
     queries, keys, length = normal(1, 4, 3, 64), normal(1, 2, 40, 64), mx.array([30], mx.int32)
     logits, norm, frequencies = normal(3, 100), normal(64), normal(16)
     with asked() as seen:
-        for fewest in (1, 2):
-            operations = with_kernels(fewest_rows=fewest)
+        for wanted in (ALL_ROWS, SEVERAL_ROWS, frozenset({1}), frozenset[int]()):
+            operations = with_kernels(dict.fromkeys(KERNELS, wanted))
             for rows in (1, 3):
                 operations.verify_matmul(normal(rows, 64), normal(8, 64))
                 operations.verify_attention(queries[:, :, :rows], keys, keys, length, 1.0)
                 operations.attention_inputs(normal(rows, 8 * 64), norm, norm, frequencies, 5, 4, 1e-6)
                 operations.block_verify(logits[:rows], mx.zeros((rows - 1,), mx.uint32) if rows > 1 else None, None)
             each = ["verify_matmul", "verify_attention", "attention_inputs", "block_verify"]
-            assert seen == (each * 2 if fewest == 1 else each)
+            assert seen == each * len(wanted & {1, 3})
             seen.clear()
     assert with_kernels(()) == PLAIN

@@ -280,10 +280,14 @@ def test_a_machine_on_which_a_kernel_fails_the_trial_is_refused(broken, why, hal
     assert why in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
 
 
-def test_the_fast_mode_would_fail_the_trial(half, tmp_path, monkeypatch):
-    """It leaves single rows to MLX, which adds in another order than the kernels."""
+@pytest.mark.parametrize("rows", [range(2, 33), pytest.param(range(1, 9), marks=pytest.mark.long)], ids=["several", "few"])
+def test_the_fast_mode_would_fail_the_trial(half, tmp_path, monkeypatch, rows):
+    """It leaves some numbers of rows to MLX, which adds in another order than the kernels."""
+    kernels = dict.fromkeys(ROW_EXACT, frozenset(rows))
+    with pytest.raises(ValueError, match="all numbers of rows"):
+        with_kernels(kernels, row_exact=True)
     engine = engine_of("qwen3", 4, tmp_path, monkeypatch)
-    engine.pair.exact_operations = replace(with_kernels(ROW_EXACT, metal_kernel, fewest_rows=2), row_exact=True)
+    engine.pair.exact_operations = replace(with_kernels(kernels, metal_kernel), row_exact=True)
     assert "depends on the number of rows" in failure(engine, tokens(PROMPT, max_tokens=4, exact=True))
 
 
