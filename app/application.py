@@ -63,6 +63,7 @@ class Slipstream(QObject):
         services.engine.stopped.connect(self._save_and_end)
         services.picker.downloads.changed.connect(self._hold_downloads)
         services.tuning.changed.connect(self._hold_tuning)
+        services.loader.calibration.changed.connect(self._hold_calibration)
         services.activity.changed.connect(self._hold_reply)
         services.server.activity_changed.connect(self._hold_server)
         services.reply_runner.finished.connect(self._watch_peak)
@@ -106,6 +107,10 @@ class Slipstream(QObject):
     @Slot()
     def _hold_tuning(self) -> None:
         self._activity.set_held("tuning", self.services.tuning.running, tr("Tuning a drafter"))
+
+    @Slot()
+    def _hold_calibration(self) -> None:
+        self._activity.set_held("calibration", self.services.loader.calibration.running, tr("Measuring this Mac"))
 
     @Slot()
     def close(self) -> None:

@@ -63,5 +63,5 @@ class EngineDouble:
                 pass
             case UnloadPair():
                 own.unload()
-            case SelectKernels():
-                yield from own.prove(cancel)
+            case SelectKernels(seconds=seconds):
+                yield from own.prove(cancel, seconds)

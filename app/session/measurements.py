@@ -5,6 +5,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
+from app.system import power
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
@@ -13,6 +14,9 @@ from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roof
 from mlx_engine.contract.requests import Calibrate, MeasureMachine, SelectKernels
 
 IDLE_MS = 1500  # before calibration starts
+SLICE_S = 20.0  # for which kernels are tested in one go
+PAUSE_MS = 20_000  # before tests of kernels start or continue
+RETRY_MS = 60_000  # between looks at the power source and the heat
 
 Task = Calibrate | SelectKernels
 
@@ -20,48 +24,78 @@ Task = Calibrate | SelectKernels
 class BackgroundCalibration(QObject):
     """A background task that calibrates a new pair and selects its Metal kernels.
 
-    Any other request interrupts it. It restarts when the engine is idle again.
+    Any other request interrupts it. It restarts when the engine is idle again. Kernels are tested for a short time in one go, with
+    pauses, and not while the Mac runs on its battery, saves power, or is hot.
+
+    Attributes:
+        kernels: the latest evidence.
+        progress: of the task that runs or continues later, or None.
+        waits_for: why kernels aren't tested now, or None.
     """
+
+    changed = Signal()
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
         self._engine.idle.connect(self._wait)
         self._tasks: list[Task] = []
-        self.kernels: KernelsSelected | None = None  # the latest evidence
-        self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
+        self._is_paused = False  # after testing kernels for a while
+        self.running = False
+        self.kernels: KernelsSelected | None = None
+        self.progress: WorkProgress | None = None
+        self.waits_for: power.WaitsFor | None = None
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._start)
 
     def calibrate(self, pair: PairInfo) -> None:
         """Calibrate a loaded pair and select its kernels, unless already done."""
-        self.kernels = pair.kernels
-        self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
+        self.kernels, self.progress, self.waits_for, self._is_paused = pair.kernels, None, None, False
+        kernels = SelectKernels(seconds=SLICE_S)
+        self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [kernels])]
+        self.changed.emit()
         self._wait()
 
     @Slot()
     def _start(self) -> None:
-        if self._tasks and not self._engine.busy:
-            self._engine.submit(self._tasks[0], partial(self._receive, self._tasks))
+        if not self._tasks or self._engine.busy:
+            return
+        task = self._tasks[0]
+        self.waits_for = power.waits_for() if isinstance(task, SelectKernels) else None
+        if self.waits_for is None:
+            self.running = True
+            self._engine.submit(task, partial(self._receive, self._tasks))
+        else:
+            self._timer.start(RETRY_MS)
+        self.changed.emit()
 
     def _receive(self, tasks: list[Task], deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             event = delivery.event
-            if isinstance(event, Calibrated | KernelsSelected | Failed):
+            if isinstance(event, WorkProgress) and tasks is self._tasks:  # ignore events of a replaced pair
+                self.progress = event
+            elif isinstance(event, Calibrated | KernelsSelected | Failed):
                 del tasks[:1]
-                if isinstance(event, KernelsSelected) and tasks is self._tasks:  # ignore results for a replaced pair
+                if isinstance(event, KernelsSelected) and tasks is self._tasks:
                     self.use(event)
+            elif event is None:
+                self.running = False
+                self._is_paused = bool(self._tasks) and isinstance(self._tasks[0], SelectKernels)
+                self.progress = self.progress if self._tasks else None
+        self.changed.emit()
 
     @Slot(object)
     def use(self, found: KernelsSelected) -> None:
         """Store new kernel evidence, and recalibrate if kernels are or were in use."""
         before, self.kernels = self.kernels, found
+        self._tasks[:] = [task for task in self._tasks if not isinstance(task, SelectKernels)]
         if any(trial.used_at for evidence in (before, found) if evidence for trial in evidence.trials):
             self._tasks.append(Calibrate())
 
     @Slot()
     def _wait(self) -> None:
         if self._tasks and not self._engine.busy:
-            self._timer.start()
+            self._timer.start(PAUSE_MS if self._is_paused else IDLE_MS)
         else:
             self._timer.stop()
 

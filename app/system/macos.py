@@ -21,7 +21,7 @@ class Activity:
 
     def __init__(self, process: Any = None) -> None:
         """Use `process` in place of NSProcessInfo.processInfo(), for tests."""
-        self._process = process if process is not None else _process_info()
+        self._process = process if process is not None else process_info()
         self._held: set[str] = set()
         self._token: Any = None
 
@@ -96,7 +96,8 @@ def offer_service(ask: Callable[[str], object]) -> Any:
     return receiver
 
 
-def _process_info() -> Any:
+def process_info() -> Any:
+    """Return NSProcessInfo of this process, or None on other systems."""
     if sys.platform != "darwin":
         return None
     try:

@@ -364,6 +364,7 @@ class SelectKernels(Submitted):
     """A request to select Metal kernels for the pair. Any other request cancels it."""
 
     again: bool = False  # test the kernels even if the results are known
+    seconds: float | None = None  # after which it ends without a result; the same request continues
     gives_way = True
 
 

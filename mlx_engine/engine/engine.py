@@ -130,8 +130,8 @@ class Engine:
                 return calibration.calibrate(self._idle_pair(), cancel)
             case TuneDrafter():
                 return tune(self._idle_pair(), self.generate, request, cancel)
-            case SelectKernels(again=again):
-                return kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again)
+            case SelectKernels(again=again, seconds=seconds):
+                return kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again, seconds)
             case Connect():
                 raise TypeError("EngineSwitch connects to servers")
 

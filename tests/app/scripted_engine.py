@@ -112,6 +112,7 @@ class ScriptedEngine(EngineDouble):
         self.proofs: list[int] = []  # how many calibrations there had been
         self.trials: tuple[KernelTrial, ...] = ()  # what a proof finds
         self.proof_gate: threading.Event | None = None
+        self.proof_parts = 1  # number of runs that a proof takes if it is limited
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
         self.unloaded = False
@@ -192,13 +193,14 @@ class ScriptedEngine(EngineDouble):
                 return
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), saved=True)
 
-    def prove(self, cancel: threading.Event) -> Iterator[WorkProgress | KernelsSelected]:
+    def prove(self, cancel: threading.Event, seconds: float | None = None) -> Iterator[WorkProgress | KernelsSelected]:
         self.proofs.append(self.calibrations)
-        yield WorkProgress(0.1, reason("Trying"))
+        yield WorkProgress(0.1 * len(self.proofs), reason("Trying"))
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return
-        yield KernelsSelected(self.trials, saved=True)
+        if seconds is None or len(self.proofs) >= self.proof_parts:
+            yield KernelsSelected(self.trials, saved=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)

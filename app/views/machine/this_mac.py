@@ -82,6 +82,7 @@ class ThisMacDialog(QDialog):
         )
         lay_out(self, page, (self.state, 1), (self.bar, 1), self.test_kernels, self.again, close, spacing=12)
         self._runner.changed.connect(self.refresh)
+        loader.calibration.changed.connect(self.refresh)
         activity.changed.connect(self.refresh)
         loader.loaded.connect(self.refresh)
         self.refresh()
@@ -95,7 +96,8 @@ class ThisMacDialog(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        found, progress, pair = self._runner.found, self._runner.progress, self._loader.pair
+        found, pair = self._runner.found, self._loader.pair
+        progress = self._runner.progress or self._loader.calibration.progress
         facts = found.facts if found else None
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
@@ -137,7 +139,25 @@ class ThisMacDialog(QDialog):
             return tr("Wait for the reply to finish.")
         if self._runner.stopped:
             return tr("Measurement stopped.")
+        if background := self._background():
+            return background
         return tr("Measured {date}", date=self._runner.found.facts.measured) if self._runner.found else ""
+
+    def _background(self) -> str:
+        """Return what is measured while the app is idle, or why it waits, or ""."""
+        calibration = self._loader.calibration
+        match calibration.waits_for:
+            case "power":
+                return tr("Kernels will be tested when this Mac is connected to power.")
+            case "low_power_mode":
+                return tr("Kernels will be tested when Low Power Mode is off.")
+            case "cooling":
+                return tr("Kernels will be tested when this Mac has cooled down.")
+        if calibration.progress is None:
+            return ""
+        if calibration.running:
+            return f"{translated(calibration.progress.step)}…"
+        return tr("Measuring continues when Slipstream is idle.")
 
     @Slot()
     def _measure_again(self) -> None:

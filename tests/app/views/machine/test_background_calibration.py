@@ -12,7 +12,8 @@ import app.session.measurements
 from app.session.engine_adapter import EngineAdapter
 from app.session.measurements import RooflineRunner
 from app.session.pair_session import PairLoader
-from mlx_engine.contract.machine_events import KernelsSelected, KernelTrial
+from app.system import power
+from mlx_engine.contract.machine_events import KernelRows, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message
 from mlx_engine.engine.host import EngineHost
 from tests.app.conftest import PATIENCE_MS
@@ -31,7 +32,8 @@ def rest(qtbot: QtBot, thread: EngineAdapter, loading: PairLoader) -> None:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.session.measurements, "IDLE_MS", 20)
+    for name in ("IDLE_MS", "PAUSE_MS", "RETRY_MS"):
+        monkeypatch.setattr(app.session.measurements, name, 20)
 
 
 @pytest.fixture
@@ -81,7 +83,10 @@ def test_kernels_are_selected_after_calibration_and_give_way_too(qtbot: QtBot) -
 
 def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
-    engine.trials = (KernelTrial("kv_injection", reason("faster"), (256,)), KernelTrial("block_verify", reason("not faster")))
+    engine.trials = (
+        KernelTrial("kv_injection", reason("faster"), (KernelRows(256, 2, 16),)),
+        KernelTrial("block_verify", reason("not faster")),
+    )
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
     loading = PairLoader(thread)
@@ -93,7 +98,7 @@ def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
 
 
 def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> None:
-    used = KernelsSelected((KernelTrial("kv_injection", reason("faster"), (256,)),))
+    used = KernelsSelected((KernelTrial("kv_injection", reason("faster"), (KernelRows(256, 2, 16),)),))
     engine = ScriptedEngine(pair=replace(PAIR, kernels=used))
     engine.trials = (KernelTrial("kv_injection", reason("not faster")),)
     host = EngineHost(lambda: engine)
@@ -120,4 +125,42 @@ def test_a_calibrated_pair_is_not_calibrated_again(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: loading.pair is not None, timeout=PATIENCE_MS)
     rest(qtbot, thread, loading)
     assert engine.calibrations == 0 and engine.proofs == []
+    assert host.wait(120)
+
+
+def test_kernels_are_tested_in_parts_with_pauses_and_progress(qtbot: QtBot) -> None:
+    engine = ScriptedEngine(pair=replace(PAIR, kernels_selected=False))
+    engine.proof_parts, engine.trials = 3, (KernelTrial("kv_injection", reason("not faster")),)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
+    loading = PairLoader(thread)
+    calibration, seen = loading.calibration, list[tuple[bool, float | None]]()
+    calibration.changed.connect(lambda: seen.append((calibration.running, calibration.progress and calibration.progress.fraction)))
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: calibration.kernels is not None and not calibration.running, timeout=PATIENCE_MS)
+    assert len(engine.proofs) == 3
+    assert [(running, progress) for running, progress in seen if progress is not None and not running] == [
+        (False, pytest.approx(0.1)),
+        (False, pytest.approx(0.2)),
+    ]
+    assert seen[0] == seen[-1] == (False, None)
+    assert host.wait(120)
+
+
+@pytest.mark.parametrize("why", ["power", "low_power_mode", "cooling"])
+def test_kernels_are_not_tested_on_battery_in_low_power_mode_or_while_the_mac_is_hot(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    answers = [why, why, None]
+    monkeypatch.setattr(power, "waits_for", lambda: answers.pop(0))
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
+    loading = PairLoader(thread)
+    waited: list[tuple[str | None, int]] = []
+    loading.calibration.changed.connect(lambda: waited.append((loading.calibration.waits_for, len(engine.proofs))))
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: len(engine.proofs) == 1 and not thread.busy, timeout=PATIENCE_MS)
+    assert engine.calibrations == 1, "calibration takes seconds, and doesn't wait"
+    assert [each for each in waited if each[0]] == [(why, 0)] * 2 and not answers
     assert host.wait(120)

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from app.session import measurements
 from app.storage.wording import size
+from app.system import power
 from app.views.machine import this_mac
 from app.views.machine.this_mac import ThisMacDialog, about
 from mlx_engine.cli import doctor
 from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.machine_events import KernelSaving, KernelsSelected, KernelTrial, Roofline
+from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial, Roofline
 from mlx_engine.models.fit import gigabytes
 from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
@@ -109,9 +111,10 @@ def test_texts_of_figures() -> None:
 
 
 def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Running]) -> None:
-    saving = (KernelSaving(256, -0.01, 0.002), KernelSaving(6144, 0.05, 0.002))
+    short, long = (KernelRows(depth, 9, 16) for depth in (256, 6144))
+    saving = (KernelSaving(short, -0.01, 0.002), KernelSaving(long, 0.05, 0.002))
     trials = (
-        KernelTrial("verify_attention", reason("5.0% less time per token in long contexts"), (6144,), saving),
+        KernelTrial("verify_attention", reason("5.0% less time in passes of 9–16 tokens in long contexts"), (long,), saving),
         KernelTrial("block_verify", reason("not faster")),
     )
     engine = ScriptedEngine(pair=replace(PAIR, kernels=KernelsSelected(trials, (256, 6144), 2500, saved=True)))
@@ -120,7 +123,7 @@ def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Ru
     running.until(lambda: running.roofline_runner.found is not None and not running.roofline_runner.running)
     assert page.kernels.text().splitlines() == [
         "Metal kernels",
-        "verify_attention: on · 5.0% less time per token in long contexts",
+        "verify_attention: on · 5.0% less time in passes of 9–16 tokens in long contexts",
         "block_verify: off · not faster",
         "Long-context kernels are used at 2,500 tokens and above.",
     ]
@@ -129,6 +132,38 @@ def test_the_page_shows_the_kernels_and_tests_them_again(begin: Callable[..., Ru
     running.until(lambda: engine.proofs == [0] and not running.roofline_runner.running)
     assert page.kernels.text().splitlines() == ["Metal kernels", "block_verify: off · not faster"]
     assert page.state.text().startswith("Measured")
+
+
+def test_the_page_shows_tests_of_kernels_in_the_background(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("IDLE_MS", "PAUSE_MS"):
+        monkeypatch.setattr(measurements, name, 20)
+    engine = ScriptedEngine(pair=replace(PAIR, kernels_selected=False))
+    engine.proof_gate, engine.trials = threading.Event(), (KernelTrial("block_verify", reason("not faster")),)
+    running = start(engine)
+    held: list[bool] = []
+    monkeypatch.setattr(running.slipstream._activity, "set_held", lambda name, on, reason="": held.append(on))
+    page, calibration = opened(running), running.loader.calibration
+    running.until(lambda: bool(engine.proofs) and calibration.progress is not None and not running.roofline_runner.running)
+    running.until(lambda: page.state.text() == "Trying…")
+    assert page.bar.isVisible() and page.bar.fraction == pytest.approx(calibration.progress.fraction) and page.kernels.isHidden()
+    engine.proof_gate.set()
+    running.until(lambda: calibration.kernels is not None and not calibration.running)
+    assert page.kernels.text().endswith("block_verify: off · not faster") and page.bar.isHidden()
+    assert held[0] and not held[-1]
+
+
+@pytest.mark.parametrize(
+    ("why", "text"), [("power", "connected to power"), ("low_power_mode", "Low Power Mode is off"), ("cooling", "cooled down")]
+)
+def test_the_page_says_why_kernels_are_not_tested(
+    begin: Callable[..., Running], monkeypatch: pytest.MonkeyPatch, why: str, text: str
+) -> None:
+    monkeypatch.setattr(measurements, "IDLE_MS", 20)
+    monkeypatch.setattr(measurements, "PAUSE_MS", 20)
+    monkeypatch.setattr(power, "waits_for", lambda: why)
+    running = begin(ScriptedEngine(pair=replace(PAIR, kernels_selected=False)))
+    page = opened(running)
+    running.until(lambda: text in page.state.text())
 
 
 @pytest.mark.parametrize(("installed", "shown"), [(8 << 30, "8 GB"), (16 << 30, "16 GB"), (int(23.5 * 2**30), "24 GB")])
