@@ -9,6 +9,7 @@ import pytest
 from app.session import measurements
 from app.storage.wording import size
 from app.system import power
+from app.system.macos import Activity
 from app.views.machine import this_mac
 from app.views.machine.this_mac import ThisMacDialog, about
 from mlx_engine.cli import doctor
@@ -139,17 +140,18 @@ def test_the_page_shows_tests_of_kernels_in_the_background(start: Callable[..., 
         monkeypatch.setattr(measurements, name, 20)
     engine = ScriptedEngine(pair=replace(PAIR, kernels_selected=False))
     engine.proof_gate, engine.trials = threading.Event(), (KernelTrial("block_verify", reason("not faster")),)
+    held: dict[str, bool] = {}
+    monkeypatch.setattr(Activity, "set_held", lambda _, name, on, reason="": held.update({name: on}))
     running = start(engine)
-    held: list[bool] = []
-    monkeypatch.setattr(running.slipstream._activity, "set_held", lambda name, on, reason="": held.append(on))
     page, calibration = opened(running), running.loader.calibration
     running.until(lambda: bool(engine.proofs) and calibration.progress is not None and not running.roofline_runner.running)
     running.until(lambda: page.state.text() == "Trying…")
     assert page.bar.isVisible() and page.bar.fraction == pytest.approx(calibration.progress.fraction) and page.kernels.isHidden()
+    assert held["calibration"]
     engine.proof_gate.set()
     running.until(lambda: calibration.kernels is not None and not calibration.running)
     assert page.kernels.text().endswith("block_verify: off · not faster") and page.bar.isHidden()
-    assert held[0] and not held[-1]
+    assert not held["calibration"]
 
 
 @pytest.mark.parametrize(
