@@ -328,7 +328,7 @@ class TestReplies:
             500: "internal",
             502: "bad_address bad_ca bad_chunk bad_header certificate certificate_invalid cut failed key line_too_long lost "
             "no_list no_models no_route no_stream not_api not_encrypted nothing_listens password_in_address plain_speculates "
-            "redirects timed_out too_slow unknown_host unreachable without_tls",
+            "redirects timed_out too_slow unknown_host unreachable without_tls local_network",
         }
         table = {code: status for status, codes in statuses.items() for code in codes.split()}
         sources = "".join(file.read_text(encoding="utf-8") for file in Path(endpoint.__file__).parent.glob("*.py"))
