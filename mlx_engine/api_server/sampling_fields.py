@@ -24,7 +24,7 @@ def _limits(value: int) -> int:
     return value
 
 
-TokenLimit = Annotated[int, Field(ge=-1), AfterValidator(_limits)]  # -1 is no limit, as in LM Studio and llama.cpp
+TokenLimit = Annotated[int, Field(ge=-1), AfterValidator(_limits)]  # -1 means unlimited, as in LM Studio and llama.cpp
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Stops = Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), BeforeValidator(as_list)]
 

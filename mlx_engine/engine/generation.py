@@ -251,7 +251,7 @@ class _Reply:
         """Prepare another attempt after an error of the GPU.
 
         Raises:
-            UserError: there is no reason to expect that another attempt passes.
+            UserError: another attempt would probably fail, too.
         """
         log.warning("GPU error after %d tokens: %s", len(self._tokens), fault.message)
         self._turns.faults += 1

@@ -81,7 +81,7 @@ class ReplyStream:
             return
         try:
             chunk = json.loads(data)
-            json.dumps(chunk, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+            json.dumps(chunk, ensure_ascii=False).encode()  # half of a surrogate pair isn't text
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):

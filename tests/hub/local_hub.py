@@ -49,7 +49,7 @@ def answer(status: int, body: bytes | Iterator[bytes] = b"", **headers: str) -> 
 
 
 class LocalHub:
-    """`with LocalHub() as hub:` answers until the block ends. All attributes may be changed meanwhile."""
+    """`with LocalHub() as hub:` answers until the block ends. All attributes may be changed inside the block."""
 
     open: ClassVar[list["LocalHub"]] = []
 
@@ -285,4 +285,4 @@ def _by_call(request: httpx2.Request) -> httpx2.Response:
         if str(request.url).startswith((hub.url, hub.content_url)):
             given = hub.answer(request)
             return httpx2.Response(given.status_code, headers=given.headers, stream=given.stream)  # unread
-    raise httpx2.ConnectError(f"nobody answers at {request.url.host}")
+    raise httpx2.ConnectError(f"no server at {request.url.host}")

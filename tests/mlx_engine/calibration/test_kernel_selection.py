@@ -134,7 +134,7 @@ def test_in_half_precision_every_width_of_the_ladder_is_decided_and_single_rows_
 
 @pytest.fixture
 def with_metal(tmp_path, monkeypatch):
-    """A machine that seems to have Metal, and trials of which one kernel wins."""
+    """A machine that seems to have Metal, and trials that one kernel wins."""
     monkeypatch.setattr(saved_calibration, "folder", lambda kind: tmp_path / kind)
     monkeypatch.setattr(kernel_selection, "available", lambda: True)
     gains = {"kv_injection": lambda width, depth: 0.1 if width > 3 else -0.1}

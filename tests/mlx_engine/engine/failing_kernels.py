@@ -33,7 +33,7 @@ _OF_MLX = "LU factorization failed"  # MLX's real error, which stands for that o
 
 @dataclass
 class FailingKernels:
-    """Kernels of which one fails at some of its calls. They compute what their references do.
+    """Kernels, one of which fails at some of its calls. They compute what their references do.
 
     Attributes:
         name: the kernel that fails.

@@ -44,7 +44,7 @@ def draw_of(seed, first, rows, vocabulary, temperature):
 
 
 def drafts_that_keep(choices, kept):
-    """Drafts of which the choices confirm the first `kept` and those after the next one; None for one row."""
+    """Drafts whose first `kept` and all after the next one are confirmed; None for one row."""
     if len(choices) == 1:
         return None
     drafts = np.array(choices[:-1], np.uint32)
