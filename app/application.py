@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -235,9 +236,9 @@ def run(arguments: list[str]) -> int:
     services.engine.drain()
     ended = services.store.wait(QUIT_TIMEOUT_S) and ended
     instance.release()
+    services.settings.sync()
     if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:
         log.error("Slipstream could not start again")
-    services.settings.sync()
     log.info("Slipstream ends")
     if not ended:
         log.error("The engine or the store did not stop; exiting without it")
@@ -253,5 +254,6 @@ def _leave(status: int) -> NoReturn:
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            stream.flush()
+            with suppress(OSError, ValueError):  # it is closed
+                stream.flush()
     os._exit(status)

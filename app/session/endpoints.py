@@ -106,7 +106,7 @@ class Endpoints(QObject):
 
     def close(self) -> None:
         """Finish saving."""
-        self._writer.close(finish=True)
+        self._writer.close()
 
     def _save(self, saved: tuple[SavedEndpoint, ...]) -> None:
         self.saved = saved
@@ -126,7 +126,7 @@ class Endpoints(QObject):
             if problem is not None:
                 self.message.emit(translated(problem))
 
-        self._writer.run(work, then)
+        self._writer.save(work, then)
 
     @Slot(object, object)
     def _deliver(self, then: Callable[[RemoteServer | EngineText], object], found: RemoteServer | EngineText) -> None:

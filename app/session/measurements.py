@@ -91,6 +91,9 @@ class BackgroundCalibration(QObject):
         self._tasks[:] = [task for task in self._tasks if not isinstance(task, SelectKernels)]
         if any(trial.used_at for evidence in (before, found) if evidence for trial in evidence.trials):
             self._tasks.append(Calibrate())
+        if not self._tasks:
+            self.waits_for = None
+            self.changed.emit()
 
     @Slot()
     def _wait(self) -> None:

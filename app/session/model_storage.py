@@ -28,8 +28,14 @@ log = logging.getLogger(__name__)
 PROGRESS_MS = 200
 
 
+SAVE_MS = 20_000  # the keychain can ask the user
+
+
 class Background(QObject):
-    """A thread pool that delivers results on the thread that created this object."""
+    """Thread pools that deliver results on the thread that created this object.
+
+    Quitting waits for work that saves something, and abandons the rest.
+    """
 
     failed = Signal(str)  # the error of work without an error handler
 
@@ -37,8 +43,9 @@ class Background(QObject):
 
     def __init__(self, parent: QObject | None = None, threads: int = 4) -> None:
         super().__init__(parent)
-        self._pool = QThreadPool(self)
+        self._pool, self._saving = QThreadPool(self), QThreadPool(self)
         self._pool.setMaxThreadCount(threads)
+        self._saving.setMaxThreadCount(threads)
         self._open = True
         self._finished.connect(self._deliver)
 
@@ -49,7 +56,24 @@ class Background(QObject):
         failed: Callable[[str], object] | None = None,
     ) -> None:
         """Run `work` and pass its result to `then`, or the text of its error to `failed`."""
+        self._start(self._pool, work, then, failed)
 
+    def save(
+        self,
+        work: Callable[[], Any],
+        then: Callable[[Any], object] | None = None,
+        failed: Callable[[str], object] | None = None,
+    ) -> None:
+        """Do the same with work that quitting must not cut off."""
+        self._start(self._saving, work, then, failed)
+
+    def _start(
+        self,
+        pool: QThreadPool,
+        work: Callable[[], Any],
+        then: Callable[[Any], object] | None,
+        failed: Callable[[str], object] | None,
+    ) -> None:
         def job() -> None:
             receiver: Callable[[Any], object] | None
             try:
@@ -64,14 +88,15 @@ class Background(QObject):
                 self._finished.emit(receiver, value)
 
         if self._open:
-            self._pool.start(job)
+            pool.start(job)
 
-    def close(self, seconds: float = 1.0, finish: bool = False) -> None:
-        """Cancel pending work, or finish it, and drop the results."""
+    def close(self) -> None:
+        """Finish saving, cancel other work, and drop the results."""
         self._open = False
-        if not finish:
-            self._pool.clear()
-        self._pool.waitForDone(int(1000 * seconds))
+        self._pool.clear()
+        self._pool.waitForDone(1000)
+        if not self._saving.waitForDone(SAVE_MS):
+            log.error("Background work didn't finish saving")
 
     @Slot(object, object)
     def _deliver(self, receiver: Callable[[Any], object] | None, value: object) -> None:
@@ -204,7 +229,7 @@ class Storage(QObject):
             self.message.emit(reason)
 
         self.deleted.remove(one)
-        self._background.run(lambda: DeletedModels().restore(one.repos), lambda _: self.files_changed.emit(), failed)
+        self._background.save(lambda: DeletedModels().restore(one.repos), lambda _: self.files_changed.emit(), failed)
         self.changed.emit()
 
     @Slot()
@@ -216,7 +241,7 @@ class Storage(QObject):
             self.read_folder()
 
         repos = self._take_deleted()
-        self._background.run(lambda: DeletedModels().purge(repos), then)
+        self._background.save(lambda: DeletedModels().purge(repos), then)
         self.changed.emit()
 
     def _take_deleted(self) -> list[str]:
@@ -263,7 +288,7 @@ class Storage(QObject):
             self.message.emit(reason)
             self._end_move()
 
-        self._background.run(lambda: move.run(stop), then, failed)
+        self._background.save(lambda: move.run(stop), then, failed)
 
     def _end_move(self) -> None:
         self.moving = None
@@ -277,7 +302,7 @@ class Storage(QObject):
     def set_limit(self, rate: float | None) -> None:
         """Limit downloads to `rate` bytes per second, and save the limit."""
         self.limit, self._limit_known = rate, True
-        self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
+        self._background.save(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
 
     def read_hub(self) -> None:
@@ -295,7 +320,7 @@ class Storage(QObject):
 
     def set_mirror(self, address: str, failed: Callable[[str], object]) -> None:
         """Save the address of another hub; an empty address restores the default."""
-        self._background.run(lambda: save_mirror(address), lambda _: self._hub_changed(), failed)
+        self._background.save(lambda: save_mirror(address), lambda _: self._hub_changed(), failed)
 
     def _hub_changed(self) -> None:
         self._downloads.suspend(self._downloads.resume)  # a new process reads the address and the keychain again
@@ -308,7 +333,7 @@ class Storage(QObject):
             self._hub_changed()
             then(account)
 
-        self._background.run(lambda: store_token(Hub().endpoint, token), saved, failed)
+        self._background.save(lambda: store_token(Hub().endpoint, token), saved, failed)
 
     def log_out(self, then: Callable[[bool], object], failed: Callable[[str], object]) -> None:
         """Remove the token from the keychain. `then` receives whether there was one."""
@@ -317,4 +342,4 @@ class Storage(QObject):
             self.read_hub()
             then(found)
 
-        self._background.run(lambda: delete_token(Hub().endpoint), removed, failed)
+        self._background.save(lambda: delete_token(Hub().endpoint), removed, failed)

@@ -77,8 +77,8 @@ class NextMessage(QObject):
         self.replaced.emit()
 
     def add(self, text: str) -> None:
-        """Add a paragraph, unless the text ends with it already."""
-        if not self.text.endswith(text):
+        """Add a paragraph, unless it is the last one already."""
+        if not f"\n\n{self.text}".endswith(f"\n\n{text}"):
             self.replace(f"{self.text}\n\n{text}" if self.text.strip() else text)
 
     @property

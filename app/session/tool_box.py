@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QObject, QThreadPool, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from app.session.model_storage import SAVE_MS
 from app.session.qt_inbox import QtInbox
 from app.storage.settings import ChatSettings
 from app.text.language import translated
@@ -22,8 +23,6 @@ from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
 
 log = logging.getLogger(__name__)
-
-STORE_MS = 20_000  # the keychain can ask the user
 
 
 class ToolBox(QObject):
@@ -206,10 +205,10 @@ class ToolBox(QObject):
         self._servers.sign_out(name)
 
     def close(self) -> None:
-        """Stop all servers within two seconds, and finish storing their list."""
+        """Stop all servers within two seconds, and finish saving their list."""
         for servers in (self._servers, *self._tests):
             servers.close()
-        self._writer.waitForDone(STORE_MS)
+        self._writer.waitForDone(SAVE_MS)
 
     def _read(self) -> tuple[ServerConfig, ...]:
         if self.file is None:

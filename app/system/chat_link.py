@@ -1,7 +1,7 @@
 """Links that open a new chat with a text in the message field.
 
-Their form is `slipstream://new?text=…`. Any page or program can open one, so a link can do nothing else, and invisible characters
-in its text are shown.
+Their form is `slipstream://new?text=…`. Any page or program can open one, so a link can do nothing else, and most invisible
+characters in its text are shown.
 """
 
 import re

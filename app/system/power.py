@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 
 WaitsFor = Literal["power", "low_power_mode", "cooling"]
 
+_UNLIMITED = -2.0  # kIOPSTimeRemainingUnlimited
 _SERIOUS = 2  # NSProcessInfoThermalStateSerious
 _IOKIT = "/System/Library/Frameworks/IOKit.framework/IOKit"
 
@@ -28,7 +29,7 @@ def waits_for() -> WaitsFor | None:
             return "cooling"
         if process is not None and process.isLowPowerModeEnabled():
             return "low_power_mode"
-        return "power" if _battery_left() >= 0 else None
+        return "power" if _battery_left() != _UNLIMITED else None
     except (OSError, AttributeError):
         log.exception("Can't read the power source")
         return None
@@ -38,7 +39,7 @@ def _battery_left() -> float:
     """Return the time until the battery is empty.
 
     Returns:
-        -1 if the time is unknown, -2 if the Mac doesn't run on a battery.
+        -1 while it isn't known yet, -2 if the Mac doesn't run on a battery.
     """
     estimate = ctypes.CDLL(_IOKIT).IOPSGetTimeRemainingEstimate
     estimate.restype = ctypes.c_double

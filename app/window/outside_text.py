@@ -14,8 +14,9 @@ from app.text.language import tr, translated
 from app.text.plain_text import clean
 from app.window.main_window import MainWindow
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.visible import visible
 
-MAX_DRAFT = 5 * MAX_TEXT  # characters of a draft that links may add to
+MAX_DRAFT = 5 * MAX_TEXT  # characters of a draft that other apps may add to
 
 
 class OutsideText(QObject):
@@ -38,26 +39,38 @@ class OutsideText(QObject):
             return
         try:
             text = text_of(link)
-            if len(self._services.message.draft) > MAX_DRAFT:
-                raise too_long()
         except UserError as error:
-            self._services.notices.post(Notice(translated(error.text), "error", topic="link"))
-            self._window.bring_to_front()
+            self._refuse(error)
             return
         self.ask(text)
-        if text:
-            self._services.notices.post(Notice(tr("This text comes from a link. Read it before you send it."), topic="link"))
 
     @Slot(str)
     def ask(self, text: str) -> None:
-        """Open a new chat with a text in the message field, below a draft."""
+        """Open a new chat with a text in the message field, below a draft.
+
+        An empty chat that is open stays: it may have been made private.
+        """
         if not self._services.library.read:
             self._early.append(partial(self.ask, text))
             return
-        self._services.session.new_chat()
-        self._services.message.add(clean(text).strip())
+        session, message = self._services.session, self._services.message
+        if session.in_new_chat:
+            message.cancel()
+        else:
+            session.new_chat()
+        if len(message.draft) > MAX_DRAFT:
+            self._refuse(too_long())
+            return
+        if shown := visible(clean(text)).strip():
+            message.add(shown)
+            notice = tr("This text comes from another app. Read it before you send it.")
+            self._services.notices.post(Notice(notice, topic="link"))
         self._window.bring_to_front()
         self._window.composer.focus()
+
+    def _refuse(self, error: UserError) -> None:
+        self._services.notices.post(Notice(translated(error.text), "error", topic="link"))
+        self._window.bring_to_front()
 
     @Slot()
     def _use_early(self) -> None:

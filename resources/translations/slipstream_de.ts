@@ -5385,8 +5385,8 @@
         </message>
         <message>
             <location filename="../../app/window/outside_text.py" />
-            <source>This text comes from a link. Read it before you send it.</source>
-            <translation>Dieser Text stammt aus einem Link. Lesen Sie ihn, bevor Sie ihn senden.</translation>
+            <source>This text comes from another app. Read it before you send it.</source>
+            <translation>Dieser Text stammt aus einer anderen App. Lesen Sie ihn, bevor Sie ihn senden.</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />

@@ -5385,8 +5385,8 @@
         </message>
         <message>
             <location filename="../../app/window/outside_text.py" />
-            <source>This text comes from a link. Read it before you send it.</source>
-            <translation>这段文本来自链接。请在发送前先阅读。</translation>
+            <source>This text comes from another app. Read it before you send it.</source>
+            <translation>这段文本来自其他应用。请在发送前先阅读。</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />

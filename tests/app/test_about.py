@@ -8,12 +8,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.version import Version
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.preferences import Preferences
-from app.session.updates import Release, Updates, licenses, this_release
+from app.session.updates import Release, Updates, licenses, newer, this_release
 from app.widgets.theme import Theme
 from app.window.dialogs import AboutDialog
 from app.window.window_commands import setting_commands
@@ -180,3 +183,9 @@ def test_the_menu_has_the_update_check_if_there_is_an_address(preferences: Prefe
     assert at_launch.checked is not None and not at_launch.checked()
     at_launch.act()
     assert preferences.check_for_updates and at_launch.checked()
+
+
+@given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))
+def test_newer_means_a_higher_version(here: tuple[int, int], there: tuple[int, int]) -> None:
+    current, found = (".".join(map(str, one)) for one in (here, there))
+    assert (newer(release_of(f"v{found}"), current) is not None) == (Version(found) > Version(current)) == (there > here)

@@ -1,6 +1,7 @@
 """Texts from other apps reach the message field of a new chat, and are never sent."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -30,7 +31,7 @@ def test_a_links_text_is_put_into_a_new_chat_and_drafts_are_kept(start: Start) -
     app.window.showMinimized()
     outside.open_link(LINK + "%3Cb%3EHello%0A%F0%9F%98%80")
     assert app.session.chat.empty and app.window.composer.text == "<b>Hello\n\U0001f600"
-    assert app.notices == ["This text comes from a link. Read it before you send it."]
+    assert app.notices == ["This text comes from another app. Read it before you send it."]
     assert not app.window.isMinimized()
     for _ in range(2):  # a second click on the same link changes nothing
         outside.open_link(LINK + "More")
@@ -87,9 +88,22 @@ def test_a_link_that_cannot_be_used_changes_nothing(start: Start, monkeypatch: p
     ):
         outside.open_link(link)
         assert len(app.notices) == 1 and words in app.notices[0]
+    assert app.window.composer.text == "Mine" and not app.session.chat.empty
     monkeypatch.setattr(outside_text, "MAX_DRAFT", 3)
+    outside.open_link(LINK + "fits")  # the draft of another chat doesn't count
+    assert app.window.composer.text == "fits" and app.session.chat.empty
     outside.open_link(LINK + "x")
-    assert "too long" in app.notices[0] and app.window.composer.text == "Mine" and not app.session.chat.empty
+    assert "too long" in app.notices[-1] and app.window.composer.text == "fits"
+
+
+def test_a_link_keeps_the_settings_of_an_empty_chat(start: Start) -> None:
+    app = start()
+    outside = OutsideText(app.window)
+    app.until(lambda: app.library.read)
+    app.session.set_settings(replace(app.session.chat.settings, private=True))
+    app.type("Secret. Say Hello")
+    outside.open_link(LINK + "Hello")
+    assert app.session.chat.settings.private and app.window.composer.text == "Secret. Say Hello\n\nHello"
 
 
 @pytest.mark.parametrize("valid", [True, False])

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event, Timer
 
 import keyring
 import pytest
@@ -13,6 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.session.model_storage import Background
 from app.views.chat.notice_bar import NoticeBar
 from app.views.models import endpoint_card, endpoint_form
 from app.views.models.endpoint_form import EndpointForm
@@ -463,3 +465,14 @@ def test_a_missing_key_is_reported(begin: Start, vllm: Replay, tmp_path: Path) -
         app.services.picker.connect_to("Lab")
         app.until(lambda: "no key for “Lab”" in notices(app))
     assert not vllm.seen and app.loader.has_demo
+
+
+def test_closing_waits_for_what_is_being_saved_and_not_for_the_rest(qapp: QApplication) -> None:
+    background, forever, slow = Background(), Event(), Event()
+    saved: list[str] = []
+    background.run(forever.wait)
+    background.save(lambda: (slow.wait(), saved.append("all")))
+    Timer(1.5, slow.set).start()  # longer than closing waits for other work
+    background.close()
+    assert saved == ["all"]
+    forever.set()
