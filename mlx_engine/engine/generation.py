@@ -172,7 +172,7 @@ class _Reply:
         self._operations = pair.exact_operations if request.exact else pair.operations
         self._faults = self._turns.faults  # of the device, after which unread passes are worthless
         self._reason: StopReason | None = None
-        self._rows = 0  # in each of the passes that weren't read, at most
+        self._rows: Sequence[int] = ()  # that a pass may have that wasn't read
         self._retried_at: int | None = None  # number of tokens at the latest retry
         self._suspects: tuple[GpuFault, Sequence[str]] | None = None  # kernels to turn off if the retry passes
         tally.prompt_tokens = self._length
@@ -275,8 +275,9 @@ class _Reply:
 
     def _used(self, kernels: Collection[str]) -> list[str]:
         """Return the kernels that may have run in the passes that weren't read."""
-        used = [name for name in kernels if runs(self._rows, self._operations.kernel(name).rows)]
-        return sorted(name for name in kernels if name == "kv_injection" or (name in used and self._rows <= ROWS))
+        few = [rows for rows in self._rows if rows <= ROWS]
+        used = [name for name in kernels if any(runs(rows, self._operations.kernel(name).rows) for rows in few)]
+        return sorted(name for name in kernels if name == "kv_injection" or name in used)
 
     def _run_plain(self) -> None:
         """Run MLX's own operations until the reply ends."""
@@ -314,11 +315,11 @@ class _Reply:
         exact = self._prepared.request.exact
         blocks = range(self._length - 1, last, ROWS) if exact else ()
         stops, pace = sorted({*marks, *blocks}), self._pair.exact_pace if exact else self._pair.pace
-        self._rows = chunk_end(branch.reused, last, stops, pace) - branch.reused
+        self._rows = [chunk_end(branch.reused, last, stops, pace) - branch.reused]
         for done in prefill(self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, stops, pace):
             if done in marks:
                 branch.mark()
-            self._rows = chunk_end(done, last, stops, pace) - done
+            self._rows = [chunk_end(done, last, stops, pace) - done]
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
@@ -328,7 +329,7 @@ class _Reply:
     def _decode(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         tally, text = self._tally, self._text
         progress = self._progress(branch, self._length)
-        self._rows = self._history.block if tally.mode == "dflash" else 1
+        self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
         with closing(decode(stream, self._pair.target, alone)) as steps:
             for step in steps:

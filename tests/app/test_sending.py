@@ -241,3 +241,4 @@ def test_the_send_button_grows_with_the_text(begin: Begin, qtbot: QtBot) -> None
     side = composer.button.width()
     app.theme.set_text_size(2 * DEFAULT_TEXT_SIZE)
     app.until(lambda: composer.button.width() == composer.button.height() == 2 * side)
+    composer.close()  # it must not lose the focus while the garbage collector deletes it

@@ -137,4 +137,5 @@ def test_the_placeholder_of_the_message_is_elided(qapp: QApplication, qtbot: QtB
         qtbot.waitUntil(lambda: field.viewport().width() > 0)
         assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= field.viewport().width()
     assert field.placeholderText() == "Message Slipstream"
+    composer.close()  # it must not lose the focus while the garbage collector deletes it
     theme.set_text_size(DEFAULT_TEXT_SIZE)

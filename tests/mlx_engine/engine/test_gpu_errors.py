@@ -194,6 +194,20 @@ def test_the_next_reply_and_the_next_start_leave_failed_kernels_off(tiny, monkey
     assert not kernels.calls
 
 
+def test_a_kernel_that_runs_only_passes_of_few_rows_is_blamed(tiny) -> None:
+    kernels = FailingKernels("block_verify", at=range(3, 4))
+    few = replace(kernels.operations, rows=dict.fromkeys(KERNELS, frozenset({2, 3, 4})))
+    tiny.pair.use(few)
+    try:
+        with failing(kernels):
+            found = events(tiny, asked())
+        assert kernels.failed and found[-1].stats.gpu_error.code == "kernels_turned_off"
+        known = kernel_selection.known(tiny.pair)
+        assert known is not None and "block_verify" in {trial.kernel for trial in known.trials}
+    finally:
+        forget(tiny)
+
+
 def test_an_error_of_other_work_blames_no_kernel(tiny) -> None:
     kernels = FailingKernels("block_verify", VICTIM, range(3, 4))
     wanted = reply(tiny, asked())
