@@ -225,12 +225,12 @@ class ChatSession(QObject):
 
     # Chats
 
-    @Slot()
     @property
     def in_new_chat(self) -> bool:
         """Whether an empty chat is open, and no other one is being opened."""
         return self.chat.empty and not self._opening
 
+    @Slot()
     def new_chat(self) -> None:
         """Open an empty chat with the settings of new chats and the current switches.
 
