@@ -126,7 +126,7 @@ class Endpoints(QObject):
             if problem is not None:
                 self.message.emit(translated(problem))
 
-        self._writer.save(work, then)
+        self._writer.run(work, then, saves=True)
 
     @Slot(object, object)
     def _deliver(self, then: Callable[[RemoteServer | EngineText], object], found: RemoteServer | EngineText) -> None:

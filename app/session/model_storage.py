@@ -54,26 +54,14 @@ class Background(QObject):
         work: Callable[[], Any],
         then: Callable[[Any], object] | None = None,
         failed: Callable[[str], object] | None = None,
+        saves: bool = False,
     ) -> None:
-        """Run `work` and pass its result to `then`, or the text of its error to `failed`."""
-        self._start(self._pool, work, then, failed)
+        """Run `work` and pass its result to `then`, or the text of its error to `failed`.
 
-    def save(
-        self,
-        work: Callable[[], Any],
-        then: Callable[[Any], object] | None = None,
-        failed: Callable[[str], object] | None = None,
-    ) -> None:
-        """Do the same with work that quitting must not cut off."""
-        self._start(self._saving, work, then, failed)
+        Args:
+            saves: whether quitting must not cut it off.
+        """
 
-    def _start(
-        self,
-        pool: QThreadPool,
-        work: Callable[[], Any],
-        then: Callable[[Any], object] | None,
-        failed: Callable[[str], object] | None,
-    ) -> None:
         def job() -> None:
             receiver: Callable[[Any], object] | None
             try:
@@ -88,7 +76,7 @@ class Background(QObject):
                 self._finished.emit(receiver, value)
 
         if self._open:
-            pool.start(job)
+            (self._saving if saves else self._pool).start(job)
 
     def close(self) -> None:
         """Finish saving, cancel other work, and drop the results."""
@@ -229,7 +217,7 @@ class Storage(QObject):
             self.message.emit(reason)
 
         self.deleted.remove(one)
-        self._background.save(lambda: DeletedModels().restore(one.repos), lambda _: self.files_changed.emit(), failed)
+        self._background.run(lambda: DeletedModels().restore(one.repos), lambda _: self.files_changed.emit(), failed, saves=True)
         self.changed.emit()
 
     @Slot()
@@ -241,7 +229,7 @@ class Storage(QObject):
             self.read_folder()
 
         repos = self._take_deleted()
-        self._background.save(lambda: DeletedModels().purge(repos), then)
+        self._background.run(lambda: DeletedModels().purge(repos), then, saves=True)
         self.changed.emit()
 
     def _take_deleted(self) -> list[str]:
@@ -288,7 +276,7 @@ class Storage(QObject):
             self.message.emit(reason)
             self._end_move()
 
-        self._background.save(lambda: move.run(stop), then, failed)
+        self._background.run(lambda: move.run(stop), then, failed, saves=True)
 
     def _end_move(self) -> None:
         self.moving = None
@@ -302,7 +290,7 @@ class Storage(QObject):
     def set_limit(self, rate: float | None) -> None:
         """Limit downloads to `rate` bytes per second, and save the limit."""
         self.limit, self._limit_known = rate, True
-        self._background.save(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
+        self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate), saves=True)
         self.changed.emit()
 
     def read_hub(self) -> None:
@@ -320,7 +308,7 @@ class Storage(QObject):
 
     def set_mirror(self, address: str, failed: Callable[[str], object]) -> None:
         """Save the address of another hub; an empty address restores the default."""
-        self._background.save(lambda: save_mirror(address), lambda _: self._hub_changed(), failed)
+        self._background.run(lambda: save_mirror(address), lambda _: self._hub_changed(), failed, saves=True)
 
     def _hub_changed(self) -> None:
         self._downloads.suspend(self._downloads.resume)  # a new process reads the address and the keychain again
@@ -333,7 +321,7 @@ class Storage(QObject):
             self._hub_changed()
             then(account)
 
-        self._background.save(lambda: store_token(Hub().endpoint, token), saved, failed)
+        self._background.run(lambda: store_token(Hub().endpoint, token), saved, failed, saves=True)
 
     def log_out(self, then: Callable[[bool], object], failed: Callable[[str], object]) -> None:
         """Remove the token from the keychain. `then` receives whether there was one."""
@@ -342,4 +330,4 @@ class Storage(QObject):
             self.read_hub()
             then(found)
 
-        self._background.save(lambda: delete_token(Hub().endpoint), removed, failed)
+        self._background.run(lambda: delete_token(Hub().endpoint), removed, failed, saves=True)

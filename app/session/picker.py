@@ -273,7 +273,7 @@ class Picker(QObject):
     def remove(self) -> None:
         """Remove a custom pair from the list and keep its files."""
         if (one := self.rows.current) is not None and (pair := one.custom) is not None:
-            self.background.save(lambda: remove_custom_pair(pair), lambda _: self.refresh())
+            self.background.run(lambda: remove_custom_pair(pair), lambda _: self.refresh(), saves=True)
 
     def move(self, folder: Path) -> None:
         if self._loader.running:
@@ -316,7 +316,7 @@ class Picker(QObject):
             self.rows.add(added)
             self.refresh()
 
-        self.background.save(lambda: add_pair(target, drafter, name), then)
+        self.background.run(lambda: add_pair(target, drafter, name), then, saves=True)
 
     # Events
 
@@ -343,7 +343,7 @@ class Picker(QObject):
         if loaded is None:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
-        self.background.save(lambda: record_speeds(speed_key(*folders), (stats,)))
+        self.background.run(lambda: record_speeds(speed_key(*folders), (stats,)), saves=True)
 
 
 def _loads(pair: LoadPair | None, one: Candidate) -> bool:

@@ -159,7 +159,7 @@ class TuningRunner(QObject):
         """Remove the result of earlier runs for the pair."""
         if (pair := self.pair) is not None and not self.running:
             self.result, self.error = None, ""
-            self._background.save(lambda: remove_lora(pair.drafter, pair.target), lambda _: self.look_at(pair))
+            self._background.run(lambda: remove_lora(pair.drafter, pair.target), lambda _: self.look_at(pair), saves=True)
 
     @Slot()
     def forget_result(self) -> None:
@@ -223,7 +223,7 @@ class TuningRunner(QObject):
 
     def _discard(self) -> None:
         pair, self._discards, self.error = self.pair, False, ""
-        self._background.save(delete_runs, lambda _: self.look_at(pair))
+        self._background.run(delete_runs, lambda _: self.look_at(pair), saves=True)
         self.changed.emit()
 
 

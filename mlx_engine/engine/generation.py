@@ -289,7 +289,7 @@ class _Reply:
             self._tally.exact = False  # other operations have chosen the first tokens
 
     def _blame_kernels(self) -> Events:
-        """Turn off the kernels that failed where MLX's own operations passed."""
+        """Turn off failed kernels once the retry passed, or the reply ended during it."""
         if self._suspects is None or not self._suspects[1]:
             return []
         (fault, names), self._suspects = self._suspects, None

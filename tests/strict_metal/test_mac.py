@@ -77,6 +77,7 @@ def test_a_gpu_that_returns_wrong_numbers_is_reported(change: Callable[[mx.array
     assert len(wrong) == 1 and "of the largest value" in wrong[0]
 
 
+# It needs a machine where MLX has no Metal; with Metal, the kernel can run and there is nothing to report
 @pytest.mark.skipif(mx.metal.is_available(), reason="on a Mac the kernel runs")
 def test_a_kernel_that_cannot_run_is_reported() -> None:
     count, wrong = compare("kv_injection", mx.float32)

@@ -471,7 +471,7 @@ def test_closing_waits_for_what_is_being_saved_and_not_for_the_rest(qapp: QAppli
     background, forever, slow = Background(), Event(), Event()
     saved: list[str] = []
     background.run(forever.wait)
-    background.save(lambda: (slow.wait(), saved.append("all")))
+    background.run(lambda: (slow.wait(), saved.append("all")), saves=True)
     Timer(1.5, slow.set).start()  # longer than closing waits for other work
     background.close()
     assert saved == ["all"]

@@ -120,7 +120,7 @@ def test_a_limit_set_before_the_first_read_is_kept(qtbot: QtBot) -> None:
     results: list[tuple[Callable[[Any], object], object]] = []
 
     class Slow(Background):
-        def run(self, work: Callable[[], Any], then: Any = None, failed: Any = None) -> None:
+        def run(self, work: Callable[[], Any], then: Any = None, failed: Any = None, saves: bool = False) -> None:
             results.append((then, work()))
 
     storage = Storage(Slow(), Downloads())
