@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message
 
 PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enough to cancel quickly
 MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound
@@ -85,13 +85,32 @@ def result_lengths(messages: Sequence[Message]) -> list[int]:
 
 
 def cut_results(messages: Sequence[Message], length: int) -> tuple[Message, ...]:
-    """Return the messages with tools' results cut to `length` characters."""
+    """Return the messages with tools' results cut to `length` characters.
+
+    Images stay: those after the text that is left out follow the note about it.
+    """
     return tuple(
-        replace(message, content=message.content[:length] + _CUT_OFF)
+        replace(message, content=(text := message.content[:length] + _CUT_OFF), images=_shifted(message.images, length, len(text)))
         if message.role == "tool" and len(message.content) > length
         else message
         for message in messages
     )
+
+
+def _shifted(images: Sequence[AttachedImage], after: int, to: int) -> tuple[AttachedImage, ...]:
+    """Return images with those behind `after` characters moved to `to`."""
+    return tuple(replace(image, at=to) if image.at > after else image for image in images)
+
+
+def refuse_images(messages: Sequence[Message]) -> None:
+    """Refuse images, for a model that can't see them.
+
+    Raises:
+        UserError: a message has an image.
+    """
+    for image in (image for message in messages for image in message.images):
+        template = "This model can't see images. Remove “{name}”, or choose a model that can see."
+        raise UserError("sees_no_images", template, name=image.name or "image")
 
 
 def _room(limit: int, max_tokens: int) -> int:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -10,6 +12,7 @@ from urllib.parse import urlsplit
 Mode = Literal["dflash", "plain"]  # "dflash": with drafts, whatever proposes them
 Role = Literal["system", "user", "assistant", "tool"]
 Proposer = Literal["plain", "lookup", "drafter"]
+Detail = Literal["auto", "low", "high"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,35 @@ class ToolSpec:
 
 
 @dataclass(frozen=True)
+class AttachedImage:
+    """An image in a message.
+
+    Attributes:
+        at: number of characters of the message's content before the image.
+        data: the file's bytes, as received.
+        name: what people call the image.
+        detail: how finely the model sees it.
+    """
+
+    at: int
+    data: bytes = field(repr=False)
+    name: str = ""
+    detail: Detail = "auto"
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file."""
+        return sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True)
 class Message:
     """A message of a chat. An assistant's `content` excludes its `thinking`.
 
     Attributes:
         calls: calls in an assistant's message.
         call_id: ID of the call whose result a tool's message contains.
+        images: images in the order of their places.
     """
 
     role: Role
@@ -64,6 +90,7 @@ class Message:
     thinking: str = ""
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    images: tuple[AttachedImage, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import mlx.core as mx
 
 from mlx_engine.calibration import calibration, kernel_selection, roofline
+from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
@@ -297,6 +298,7 @@ class Engine:
         """
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
+        limits.refuse_images(request.messages)
         messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel)
         try:
             tokens = chat_prompt.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)

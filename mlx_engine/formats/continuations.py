@@ -107,10 +107,16 @@ def _marked(request: GenerationRequest, head: int, marks: str) -> Sequence[Messa
     """
     messages = [*request.messages]
     last = max((at for at, message in enumerate(messages) if message.role == "user"), default=0)
-    content = messages[last].content
-    if request.tools and (words := content.lstrip()):
-        messages[last] = replace(messages[last], content=content[: len(content) - len(words)] + marks[_LAST] + words)
+    if request.tools and (words := messages[last].content.lstrip()):
+        messages[last] = _with_mark(messages[last], len(messages[last].content) - len(words), marks[_LAST])
     later_system = any(message.role == "system" for message in messages[head:])  # may be rendered before the user's message
     if messages[head:] and messages[head].role == "user" and messages[head].content[:1].strip() and not later_system:
-        messages[head] = replace(messages[head], content=marks[_FIRST] + messages[head].content)
+        messages[head] = _with_mark(messages[head], 0, marks[_FIRST])
     return messages
+
+
+def _with_mark(message: Message, place: int, mark: str) -> Message:
+    """Return a message with a mark in its text, before the images at the same place."""
+    content = message.content[:place] + mark + message.content[place:]
+    images = tuple(replace(image, at=image.at + 1) if image.at >= place else image for image in message.images)
+    return replace(message, content=content, images=images)

@@ -6214,6 +6214,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>sees_no_images</source>
+            <extracomment>This model can't see images. Remove “{name}”, or choose a model that can see.</extracomment>
+            <translation>Dieses Modell kann keine Bilder sehen. Entfernen Sie „{name}“, oder wählen Sie ein Modell, das Bilder sehen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>top_p_zero</source>
             <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
             <translation>Top-p ist 0, sodass kein Token übrig bleibt. Verwenden Sie eine Zahl über 0; 1 bedeutet aus.</translation>

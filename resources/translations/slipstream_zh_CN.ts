@@ -6214,6 +6214,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>sees_no_images</source>
+            <extracomment>This model can't see images. Remove “{name}”, or choose a model that can see.</extracomment>
+            <translation>此模型无法查看图像。请移除“{name}”，或选择能查看图像的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>top_p_zero</source>
             <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).</extracomment>
             <translation>Top-p 为 0，没有可选的词元。请使用大于 0 的数；1 表示关闭。</translation>

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
+from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, Sampling
 from mlx_engine.engine.prepare import prepare
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 
 CHAT = (Message("system", "Be brief."), Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Count to 3"))
+
+SHOWN = (Message("user", "Read this.", images=(AttachedImage(0, b"PNG", "chart.png"),)),)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,7 @@ def test_messages_that_do_not_fit_are_left_out(described: Any) -> None:
 @pytest.mark.parametrize(
     ("request_", "code"),
     [
+        (GenerationRequest(SHOWN), "sees_no_images"),
         (GenerationRequest(CHAT, width=9), "integer_out_of_range"),
         (GenerationRequest(prompt_tokens=(10**9,)), "unknown_prompt_token"),
         (GenerationRequest(CHAT, logit_bias=((10**9, 1.0),)), "unknown_bias_token"),
@@ -53,6 +56,11 @@ def test_every_refusal_comes_before_the_models(described: Any, request_: Generat
     with pytest.raises(UserError) as refusal:
         prepare(described, request_, 8, with_boundaries=True)
     assert refusal.value.text.code == code
+
+
+def test_images_are_refused_before_tokens_are_counted(demo: Any) -> None:
+    with pytest.raises(UserError, match=r"chart\.png"):
+        demo.count_tokens(CountTokens(SHOWN))
 
 
 def test_a_set_signal_ends_the_preparation(described: Any) -> None:
