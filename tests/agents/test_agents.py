@@ -123,7 +123,7 @@ def test_tools_that_claude_code_finds_do_not_change_the_beginning_of_the_prompt(
         assert turn.reused >= before.prompt - OPENING
 
 
-@pytest.mark.parametrize(("name", "context", "lines"), [("claude", 24_000, 800), ("opencode", 16_000, 700)])
+@pytest.mark.parametrize(("name", "context", "lines"), [("claude", 25_000, 800), ("opencode", 16_000, 700)])
 def test_an_agent_compacts_a_chat_that_is_too_long(name: str, context: int, lines: int, tmp_path: Path) -> None:
     tool, field = {"claude": ("Read", "file_path"), "opencode": ("read", "filePath")}[name]
 
