@@ -29,7 +29,7 @@ LEVELS = {
         "mcp decoding",
         "targets formats",
         "models",
-        "drafters",
+        "drafters vision",
         "hardware kernels",
         "contract",
     ),

@@ -2,7 +2,8 @@
 
 Drafter cases: every round, largest absolute difference of hidden states, logits and scores; tokens and candidate sets equal. Pairs:
 features, and of every prompt the text, the drafts and how many of them each round kept, at every block size that is stored, and the
-text with plain steps in between. Whatever is in DIR and could not be checked is a miss; a miss makes the exit code 1.
+text with plain steps in between. Targets with images: positions. Whatever is in DIR and could not be checked is a miss; a miss makes
+the exit code 1.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from mlx_engine.hardware import blas
 blas.prepare()
 
 from mlx_engine.contract.errors import UserError
-from tests.golden import drafter_case, pair_case
+from tests.golden import drafter_case, pair_case, vision_case
 
 HERE = Path(__file__).parent
 
@@ -34,6 +35,8 @@ def check_case(folder: Path, thorough: bool = True) -> Result:
     try:
         if (folder / "rounds.json").is_file():
             detail, wrong = drafter_case.check(folder)
+        elif (folder / "arrays.safetensors").is_file():
+            detail, wrong = vision_case.check(folder)
         elif (folder / "cases.json").is_file():
             detail, wrong = pair_case.check(folder, thorough)
         else:
@@ -53,8 +56,9 @@ def check(folder: Path) -> list[Result]:
     """
     if (folder / "rounds.json").is_file() or (folder / "cases.json").is_file():
         return [check_case(folder)]
-    places = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
-    return [check_case(place) for place in places]
+    others = (".", "__", vision_case.PICTURES)
+    places = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(others))
+    return [result for place in places for result in (check(place) if any(place.glob("*/cases.json")) else [check_case(place)])]
 
 
 def main(argv: list[str] | None = None) -> int:

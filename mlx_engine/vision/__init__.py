@@ -1,0 +1,1 @@
+"""What targets see: rules for images, prepared pixels, and the towers."""
