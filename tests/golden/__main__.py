@@ -2,8 +2,8 @@
 
 Drafter cases: every round, largest absolute difference of hidden states, logits and scores; tokens and candidate sets equal. Pairs:
 features, and of every prompt the text, the drafts and how many of them each round kept, at every block size that is stored, and the
-text with plain steps in between. Targets with images: positions. Whatever is in DIR and could not be checked is a miss; a miss makes
-the exit code 1.
+text with plain steps in between. Targets with images: positions. Whatever is in DIR and could not be checked is a miss; a miss
+makes the exit code 1.
 """
 
 import argparse
