@@ -234,6 +234,7 @@ def model_list(pair: PairInfo | None, others: Iterable[InstalledPair]) -> Chunk:
     if pair:
         context |= {"dflash": pair.why_plain is None, "block_size": pair.block_size}
         context |= {"tools": pair.can_call_tools, "thinking": pair.can_think, "reasoning_effort": pair.takes_effort}
+        context |= {"vision": pair.can_see}
     found = {name: context for name in loaded} | {name: {} for other in others if (name := model_id(other)) not in loaded}
     entry = {"object": "model", "created": _STARTED, "owned_by": "slipstream"}
     entry |= {"type": "model", "created_at": datetime.fromtimestamp(_STARTED, UTC).isoformat()}

@@ -69,6 +69,8 @@ class PairInfo:
         tuned: whether the drafter runs with LoRA weights for the target.
         why_not_tuned: why LoRA weights aren't used, or None.
         why_not_fastest: why Auto doesn't use the drafter that was fastest here, or None.
+        can_see: whether requests can have images.
+        why_cannot_see: why the target can't see here although its family can, or None.
     """
 
     name: str
@@ -97,6 +99,8 @@ class PairInfo:
     tuned: bool = False
     why_not_tuned: EngineText | None = None
     why_not_fastest: EngineText | None = None
+    can_see: bool = False
+    why_cannot_see: EngineText | None = None
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,13 @@ def test_pairs_that_can_be_loaded_are_listed_after_the_loaded_one(monkeypatch: p
             assert ["context_length" in model for model in listed] == [True, True, *[False] * len(others)]
 
 
+def test_the_list_says_whether_the_loaded_pair_sees() -> None:
+    pair = PairInfo("Demo pair", "target", "drafter", "qwen3", 8, 64, 10, 5, False)
+    for can_see in (False, True):
+        listed = served_models.model_list(replace(pair, can_see=can_see), INSTALLED)["data"]
+        assert [model.get("vision") for model in listed][:3] == [can_see, can_see, None]
+
+
 def test_other_pairs_are_refused_unless_loading_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     with shelf(monkeypatch, may_load=False) as (server, engine):
         error = refused(server.post(PATH, **HI, model="small"), 404)
