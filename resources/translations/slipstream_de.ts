@@ -8288,5 +8288,35 @@
             <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
             <translation>Training, Schritt {step} von {steps}, Verlust {loss:.2f}</translation>
         </message>
+        <message>
+            <location filename="../../mlx_engine/vision/qwen_rules.py" />
+            <source>image_too_narrow</source>
+            <extracomment>The image is more than {most} times as long as wide. Crop it, then attach it again.</extracomment>
+            <translation>Das Bild ist mehr als {most}-mal so lang wie breit. Schneiden Sie es zu, und fügen Sie es dann wieder an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>family_without_images</source>
+            <extracomment>Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4.</extracomment>
+            <translation>Slipstream kann Modellen der Familie „{family}“ keine Bilder zeigen. Wählen Sie ein anderes Zielmodell, etwa Qwen3.5 oder Gemma 4.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>no_tower</source>
+            <extracomment>This copy of the model can't see images, because it lacks the vision part. Choose a copy that includes it.</extracomment>
+            <translation>Diese Kopie des Modells kann keine Bilder sehen, weil ihr der Bildteil fehlt. Wählen Sie eine Kopie, die ihn enthält.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tower_file_damaged</source>
+            <extracomment>The weights of this model can't be read (“{file}”). Download the model again.</extracomment>
+            <translation>Die Gewichte dieses Modells sind nicht lesbar („{file}“). Laden Sie das Modell erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_fields.py" />
+            <source>vision_field_unusable</source>
+            <extracomment>This model can't see images: “{field}” is {value} (expected: {expected}). Download the model again, or choose another one.</extracomment>
+            <translation>Dieses Modell kann keine Bilder sehen: „{field}“ ist {value} (erwartet: {expected}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
     </context>
 </TS>

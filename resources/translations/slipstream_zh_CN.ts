@@ -8288,5 +8288,35 @@
             <extracomment>Training, step {step} of {steps}, loss {loss:.2f}</extracomment>
             <translation>训练中，第 {step} 步（共 {steps} 步），损失 {loss:.2f}</translation>
         </message>
+        <message>
+            <location filename="../../mlx_engine/vision/qwen_rules.py" />
+            <source>image_too_narrow</source>
+            <extracomment>The image is more than {most} times as long as wide. Crop it, then attach it again.</extracomment>
+            <translation>图像的长度超过宽度的 {most} 倍。请先裁剪，然后重新附加。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>family_without_images</source>
+            <extracomment>Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4.</extracomment>
+            <translation>Slipstream 无法向“{family}”系列的模型显示图像。请选择其他目标模型，例如 Qwen3.5 或 Gemma 4。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>no_tower</source>
+            <extracomment>This copy of the model can't see images, because it lacks the vision part. Choose a copy that includes it.</extracomment>
+            <translation>此模型副本缺少视觉部分，因此无法查看图像。请选择包含视觉部分的副本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tower_file_damaged</source>
+            <extracomment>The weights of this model can't be read (“{file}”). Download the model again.</extracomment>
+            <translation>无法读取此模型的权重（“{file}”）。请重新下载该模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_fields.py" />
+            <source>vision_field_unusable</source>
+            <extracomment>This model can't see images: “{field}” is {value} (expected: {expected}). Download the model again, or choose another one.</extracomment>
+            <translation>此模型无法查看图像：“{field}”为 {value}（应为：{expected}）。请重新下载该模型，或选择其他模型。</translation>
+        </message>
     </context>
 </TS>

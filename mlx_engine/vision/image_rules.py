@@ -1,0 +1,112 @@
+"""How a target sees images: tokens, sizes, masks, and prepared pixels."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Literal
+
+import numpy as np
+
+from mlx_engine.contract.requests import Detail
+
+# Which tokens of one image see each other: none of the later ones; those inside the window, in sliding layers; all, in all layers
+MaskRule = Literal["causal", "sliding", "all"]
+SCORES = 1 << 24  # attention scores that a CPU computes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedImage:
+    """An image as a tower reads it.
+
+    Attributes:
+        patches: float32 [patches, values].
+        grid: rows and columns of soft tokens.
+        digest: SHA-256 over family, grid and pixels.
+    """
+
+    patches: np.ndarray = field(repr=False)
+    grid: tuple[int, int]
+    digest: str
+
+
+@dataclass(frozen=True)
+class ImageRules(ABC):
+    """How a target sees images.
+
+    Attributes:
+        family: the target's `model_type`.
+        token, start, end: IDs of the image token, and of the tokens around an image.
+        texts: their texts: start, image token, end.
+        wraps: whether `start` and `end` must be added around an image because chat templates write the image token only.
+        mask: which tokens of one image see each other.
+        three_rows: whether positions have three rows (`vision.spans.positions`); otherwise, tokens are counted.
+        hidden: width of a soft token, which is the target's hidden size.
+        side: pixels of a soft token's side.
+        packed: bytes of the tower's quantized weights.
+        values: number of its other weights.
+    """
+
+    family: str
+    token: int
+    start: int
+    end: int
+    texts: tuple[str, str, str]
+    wraps: bool
+    mask: MaskRule
+    three_rows: bool
+    hidden: int
+    side: int
+    packed: int
+    values: int
+
+    @abstractmethod
+    def size(self, width: int, height: int, detail: Detail = "auto") -> tuple[int, int]:
+        """Return the width and height to which an image of this size is resized.
+
+        Raises:
+            UserError: no size fits.
+        """
+
+    @abstractmethod
+    def patches(self, rgb: np.ndarray) -> np.ndarray:
+        """Return the patches of a resized image, float32 [patches, values]."""
+
+    @abstractmethod
+    def pass_bytes(self, grid: tuple[int, int], element: int) -> int:
+        """Return the bytes that the tower needs for an image, without its weights.
+
+        Args:
+            grid: rows and columns of soft tokens.
+            element: bytes of a number.
+        """
+
+    def grid(self, width: int, height: int) -> tuple[int, int]:
+        """Return the rows and columns of soft tokens of a resized image."""
+        return height // self.side, width // self.side
+
+    def prepare(self, rgb: np.ndarray) -> PreparedImage:
+        """Prepare a resized image, uint8 [height, width, 3]."""
+        height, width, _ = rgb.shape
+        assert rgb.dtype == np.uint8 and not (height % self.side or width % self.side)
+        grid = self.grid(width, height)
+        digest = sha256(f"{self.family} {grid[0]} {grid[1]} ".encode() + rgb.tobytes()).hexdigest()
+        return PreparedImage(self.patches(rgb), grid, digest)
+
+    def weight_bytes(self, element: int) -> int:
+        """Return the bytes of the tower's weights, with `element` bytes per number."""
+        return self.packed + element * self.values
+
+
+@dataclass(frozen=True)
+class PixelScale:
+    """What a picture's levels become: (level * factor - mean) / deviation."""
+
+    factor: float
+    mean: tuple[float, float, float]
+    deviation: tuple[float, float, float]
+
+    def __call__(self, rgb: np.ndarray) -> np.ndarray:
+        """Return float32 [height, width, 3], rounded as the reference processors do."""
+        levels = (np.arange(256) * self.factor).astype(np.float32)[:, None]
+        table = (levels - np.array(self.mean, np.float32)) / np.array(self.deviation, np.float32)
+        return table[rgb, np.arange(3)]
