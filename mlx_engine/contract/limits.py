@@ -102,15 +102,24 @@ def _shifted(images: Sequence[AttachedImage], after: int, to: int) -> tuple[Atta
     return tuple(replace(image, at=to) if image.at > after else image for image in images)
 
 
-def refuse_images(messages: Sequence[Message]) -> None:
-    """Refuse images, for a model that can't see them.
+def check_images(messages: Sequence[Message], sees: bool = False) -> None:
+    """Refuse images that the model can't see, or that no template shows.
+
+    Args:
+        messages: the chat.
+        sees: whether the model can see images.
 
     Raises:
-        UserError: a message has an image.
+        UserError: an image is refused.
     """
-    for image in (image for message in messages for image in message.images):
-        template = "This model can't see images. Remove “{name}”, or choose a model that can see."
-        raise UserError("sees_no_images", template, name=image.name or "image")
+    for role, image in ((message.role, image) for message in messages for image in message.images):
+        name = image.name or "image"
+        if not sees:
+            template = "This model can't see images. Remove “{name}”, or choose a model that can see."
+            raise UserError("sees_no_images", template, name=name)
+        if role in ("system", "assistant"):
+            template = "“{name}” is in a system prompt or a reply. Put images into messages of the user or results of tools."
+            raise UserError("image_in_other_message", template, name=name)
 
 
 def _room(limit: int, max_tokens: int) -> int:

@@ -298,7 +298,7 @@ class Engine:
         """
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
-        limits.refuse_images(request.messages)
+        limits.check_images(request.messages)
         messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel)
         try:
             tokens = chat_prompt.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)

@@ -61,7 +61,7 @@ def prepare(
     """
     tokenizer, info = pair.tokenizer, pair.info
     limits.check_choices(request, block)
-    limits.refuse_images(request.messages)
+    limits.check_images(request.messages)
     limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
     limits.check_biases(request.logit_bias, pair.target.vocabulary)
     request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))

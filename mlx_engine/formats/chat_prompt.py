@@ -9,14 +9,17 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import rolling_window, shorten_results
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
+from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolSpec
 from mlx_engine.formats.channels import tokens_opening
-from mlx_engine.formats.chat_text import chat_text
+from mlx_engine.formats.chat_text import chat_with_images
 from mlx_engine.formats.continuations import continuations
 from mlx_engine.formats.format_registry import call_format, markers_of
 from mlx_engine.formats.harmony import message_ends
 from mlx_engine.formats.known_prompts import known_prompts, shared_length
+from mlx_engine.formats.sight import Sight
 from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, tokenizer_crash
+from mlx_engine.vision import spans
+from mlx_engine.vision.spans import ImageSpan
 
 _CHARACTERS_PER_TOKEN = 8  # more than nearly any text has
 
@@ -31,7 +34,9 @@ class RenderedPrompt:
         continued: the tokens at the end of `opening` that belong to an unfinished reply.
         raw: whether the prompt is raw text, so that leading whitespace of the reply is shown.
         boundaries: the counts of tokens that other chats and the next turn share, in ascending order, if asked for. They exclude at
-            least the last token.
+            least the last token, and aren't inside images.
+        spans: where images are in `tokens`.
+        images: the images, in the same order.
     """
 
     tokens: list[int]
@@ -39,6 +44,12 @@ class RenderedPrompt:
     continued: list[int]
     raw: bool = False
     boundaries: tuple[int, ...] = ()
+    spans: tuple[ImageSpan, ...] = ()
+    images: tuple[AttachedImage, ...] = ()
+
+    def keys(self) -> list[int]:
+        """Return what prefixes are matched by; `tokens` itself if there are no images."""
+        return spans.keys(self.tokens, self.spans)
 
 
 class ContextExceeded(UserError):
@@ -57,6 +68,7 @@ def render(
     cancel: threading.Event | None = None,
     limit: int | None = None,
     with_boundaries: bool = False,
+    sight: Sight | None = None,
 ) -> RenderedPrompt:
     """Return a request's prompt, from raw tokens or through the chat template.
 
@@ -68,6 +80,7 @@ def render(
         cancel: stops the rendering.
         limit: context length in tokens, by which a far too long text is refused without tokenizing all of it.
         with_boundaries: whether to find the boundaries.
+        sight: how the model's prompts show images; None if it can't see.
 
     Raises:
         UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, the text is
@@ -76,6 +89,7 @@ def render(
     """
     raw = request.prompt_tokens is not None or request.prompt_text is not None
     start, shared, ends = 0, list[list[int]](), {*tokenizer.eos_token_ids}
+    images = list[AttachedImage]()
     if raw:
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
@@ -87,9 +101,10 @@ def render(
         shared = [tokens]
     else:
         _check(request.messages)
-        text = chat_text(tokenizer, request.messages, request.thinking, request.effort, request.tools, cancel=cancel)
+        asked = (request.messages, request.thinking, request.effort, request.tools)
+        text, images = chat_with_images(tokenizer, *asked, cancel=cancel, sight=sight)
         tokens, ends = _tokens(tokenizer, text, cancel, limit), message_ends(tokenizer)
-        end, lengths = continuations(tokenizer, request, text, with_boundaries, cancel)
+        end, lengths = continuations(tokenizer, request, text, with_boundaries, cancel, sight)
         shared = [_tokens(tokenizer, text[:length], cancel) for length in lengths]
         start = len(tokens) - shared_length(tokens[::-1], _encode(tokenizer, text[end:], cancel, limit)[::-1])
     start = max((at + 1 for at in range(start, len(tokens)) if tokens[at] in ends), default=start)
@@ -112,7 +127,13 @@ def render(
         )
     tokens = tokens[:start] + opening
     boundaries = {min(shared_length(tokens, part), len(tokens) - 1) for part in shared if with_boundaries}
-    return RenderedPrompt(tokens, opening, continued, raw, tuple(sorted(boundaries - {0})))
+    if not images or sight is None:
+        return RenderedPrompt(tokens, opening, continued, raw, tuple(sorted(boundaries - {0})))
+    if sight.token in opening:
+        raise sight.ambiguous()
+    shown = sight.expand(tokens, images)
+    counts = sorted(map(shown.count, boundaries - {0}))
+    return RenderedPrompt(shown.tokens, opening, continued, raw, tuple(counts), shown.spans, tuple(images))
 
 
 def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tuple[ToolSpec, ...]:
@@ -121,7 +142,11 @@ def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tup
 
 
 def fitting(
-    tokenizer: TokenizerWrapper, request: GenerationRequest | CountTokens, limit: int, cancel: threading.Event | None = None
+    tokenizer: TokenizerWrapper,
+    request: GenerationRequest | CountTokens,
+    limit: int,
+    cancel: threading.Event | None = None,
+    sight: Sight | None = None,
 ) -> tuple[tuple[Message, ...], int]:
     """Return the messages of a request that fit in a context of `limit` tokens.
 
@@ -139,7 +164,8 @@ def fitting(
 
     def count(messages: Sequence[Message]) -> int:
         try:
-            return size + len(template(tokenizer, messages, request.thinking, effort, request.tools, cancel=cancel, limit=limit))
+            asked = (tokenizer, messages, request.thinking, effort, request.tools)
+            return size + len(template(*asked, cancel=cancel, limit=limit, sight=sight))
         except ContextExceeded:
             return limit + 1
 
@@ -214,17 +240,21 @@ def template(
     reply: bool = True,
     cancel: threading.Event | None = None,
     limit: int | None = None,
+    sight: Sight | None = None,
 ) -> list[int]:
     """Return the tokens of a chat, with the opening of a reply if `reply` is set.
 
     Args:
         limit: context length in tokens, as in `render`.
+        sight: as in `render`.
 
     Raises:
         UserError: the chat is rejected, or far too long for the context.
         RenderingCancelled: `cancel` was set.
     """
-    return _tokens(tokenizer, chat_text(tokenizer, messages, thinking, effort, tools, reply, cancel), cancel, limit)
+    text, images = chat_with_images(tokenizer, messages, thinking, effort, tools, reply, cancel, sight)
+    tokens = _tokens(tokenizer, text, cancel, limit)
+    return sight.expand(tokens, images).tokens if sight and images else tokens
 
 
 def _tokens(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None, limit: int | None = None) -> list[int]:

@@ -15,8 +15,10 @@ from weakref import WeakKeyDictionary
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import Message, ToolCall, ToolSpec
+from mlx_engine.contract.limits import check_images
+from mlx_engine.contract.requests import AttachedImage, Message, ToolCall, ToolSpec
 from mlx_engine.formats.format_registry import call_format, template_reads
+from mlx_engine.formats.sight import ImageMarks, Sight, images_of
 from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
@@ -59,15 +61,34 @@ def chat_text(
     tools: Sequence[ToolSpec] = (),
     reply: bool = True,
     cancel: Event | None = None,
+    sight: Sight | None = None,
 ) -> str:
-    """Return the text of a chat, with the opening of a reply if `reply` is set.
+    """Return the text of a chat; see `chat_with_images`."""
+    return chat_with_images(tokenizer, messages, thinking, effort, tools, reply, cancel, sight)[0]
+
+
+def chat_with_images(
+    tokenizer: TokenizerWrapper,
+    messages: Sequence[Message],
+    thinking: bool = False,
+    effort: str | None = None,
+    tools: Sequence[ToolSpec] = (),
+    reply: bool = True,
+    cancel: Event | None = None,
+    sight: Sight | None = None,
+) -> tuple[str, list[AttachedImage]]:
+    """Return the text of a chat, and the images that it shows in order.
+
+    The text has the opening of a reply if `reply` is set.
 
     If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
     one role in a row are merged. If it rejects the merged chat too, all system messages become user messages. Kinds of chats that
-    it rejects whatever their words aren't tried again.
+    it rejects whatever their words aren't tried again. If it doesn't show the images of tools' results, they follow in a message of
+    the user.
 
     Raises:
-        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text.
+        UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text; or
+            it has no sight of images.
         RenderingCancelled: `cancel` was set.
     """
     templates = tokenizer.chat_template
@@ -85,32 +106,45 @@ def chat_text(
     if (tools or names or any(message.role == "tool" for message in messages)) and form is None:
         raise UserError("takes_no_tools", "This model can't call tools. Choose another model, or start a chat without tools.")
     memory = _memories.setdefault(tokenizer, _Memory())
-    turns = [_turn(message, names) for message in messages]
+    check_images(messages, sight is not None)
+    images = [image for message in messages for image in message.images]
+    marks = ImageMarks(messages) if images else None
+    turns = [_turn(message, names) for message in (marks.messages if marks else messages)]
+    if marks and sight and sight.placeholder in repr((turns, options)):
+        raise sight.ambiguous()
     if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
         turns = _one_system(turns)
     single = _single_calls(turns)
     first = single if form and form.one_per_turn else turns  # gpt-oss's template drops further calls
     chats = list[list[Turn]]()
-    for chat in (first, single, _merged(single, keeps_system=True), _merged(single)):
-        if chat not in chats:
-            chats.append(chat)
+    for rewritten in (first, single, _merged(single, keeps_system=True), _merged(single)):
+        for chat in marks.shown(rewritten) if marks else (rewritten,):
+            if chat not in chats:
+                chats.append(chat)
+    placeholder = sight.placeholder if sight else ""
     rejected = list[list[Turn]]()
     for chat in [chat for chat in chats if not any(kind <= _kind(chat, options) for kind in memory.rejected)] or chats:
         try:
-            text = _rendered(tokenizer, memory, chat, options, cancel)
+            text = _rendered(tokenizer, memory, chat, options, cancel, placeholder)
         except (UserError, RenderingCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
             reason = str(error)  # not the error, whose traceback holds this frame and so the model
             rejected.append(chat)
         else:
-            memory.rejected.update(_kind(chat, options) for chat in rejected if _rejects_all(tokenizer, chat, options, cancel))
-            return text
+            again = (tokenizer, options, cancel, placeholder)
+            memory.rejected.update(_kind(chat, options) for chat in rejected if _rejects_all(chat, *again))
+            return text, [images[index] for index in images_of(chat)]
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
 
 
 def _rendered(
-    tokenizer: TokenizerWrapper, memory: _Memory, chat: Sequence[Turn], options: Mapping[str, Any], cancel: Event | None
+    tokenizer: TokenizerWrapper,
+    memory: _Memory,
+    chat: Sequence[Turn],
+    options: Mapping[str, Any],
+    cancel: Event | None,
+    placeholder: str,
 ) -> str:
     """Return a chat's text, which is rendered unless it is one of the latest."""
     template, now = str(tokenizer.chat_template), ""
@@ -119,31 +153,51 @@ def _rendered(
     key = blake2b(repr((template, now, chat, options)).encode(errors="surrogatepass")).digest()
     text = memory.texts.pop(key, None)
     if text is None:
-        text = on_thread(partial(render_chat, tokenizer, chat, **options), cancel, tokenizer)
+        text = on_thread(partial(_render, tokenizer, chat, options, placeholder), cancel, tokenizer)
     memory.texts[key] = text
     if len(memory.texts) > _KEPT:
         del memory.texts[next(iter(memory.texts))]
     return text
 
 
+def _render(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Mapping[str, Any], placeholder: str) -> str:
+    text = render_chat(tokenizer, chat, **options)
+    images = len(images_of(chat))
+    if images and text.count(placeholder) != images:
+        raise ValueError("It doesn't show all images.")
+    return text
+
+
 def _kind(chat: Sequence[Turn], options: Mapping[str, Any]) -> Kind:
     """Return what a template may reject: successive turns, by role and fields.
 
-    A turn has its role and the names of the fields that aren't empty. Options count, too.
+    A turn has its role, the names of the fields that aren't empty, and whether it has images. Options count, too.
     """
     chosen = tuple(sorted((name, bool(value) if name == "tools" else value) for name, value in options.items()))
-    turns = [("",), *((turn["role"], len(turn.get("tool_calls", ())) > 1, *filter(turn.get, turn)) for turn in chat)]
+    turns = [
+        ("",),
+        *(
+            (turn["role"], len(turn.get("tool_calls", ())) > 1, isinstance(turn["content"], list), *filter(turn.get, turn))
+            for turn in chat
+        ),
+    ]
     return frozenset((chosen, *pairwise(turns)))
 
 
-def _rejects_all(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Mapping[str, Any], cancel: Event | None) -> bool:
+def _rejects_all(
+    chat: Sequence[Turn], tokenizer: TokenizerWrapper, options: Mapping[str, Any], cancel: Event | None, placeholder: str
+) -> bool:
     """Return whether a template rejects a rejected chat with other words, too."""
-    plain = [{**turn, **{name: "a" for name, value in turn.items() if name in _WORDS and value}} for turn in chat]
+
+    def other(value: Any) -> Any:
+        return [{**part, "text": "a"} if "text" in part else part for part in value] if isinstance(value, list) else "a"
+
+    plain = [{**turn, **{name: other(value) for name, value in turn.items() if name in _WORDS and value}} for turn in chat]
     for turn in plain:
         if calls := turn.get("tool_calls"):
             turn["tool_calls"] = [{**call, "function": {**call["function"], "arguments": {}}} for call in calls]
     try:
-        on_thread(partial(render_chat, tokenizer, plain, **options), cancel, tokenizer)
+        on_thread(partial(_render, tokenizer, plain, options, placeholder), cancel, tokenizer)
     except RenderingCancelled:
         raise
     except UserError:  # too slow: not known

@@ -16,6 +16,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats.chat_text import chat_text
 from mlx_engine.formats.known_prompts import shared_length
+from mlx_engine.formats.sight import Sight
 
 _FIRST, _LAST, _REPLY, _QUESTION = range(4)  # marks: before the user's first and last message, and as later messages
 
@@ -45,7 +46,12 @@ class _Continuation:
 
 
 def continuations(
-    tokenizer: TokenizerWrapper, request: GenerationRequest, text: str, with_lengths: bool, cancel: Event | None
+    tokenizer: TokenizerWrapper,
+    request: GenerationRequest,
+    text: str,
+    with_lengths: bool,
+    cancel: Event | None,
+    sight: Sight | None = None,
 ) -> tuple[int, set[int]]:
     """Compare a prompt's text with its next turn, and perhaps with other chats.
 
@@ -63,7 +69,7 @@ def continuations(
     def rendered(*messages: Message, tools: Sequence[ToolSpec] = request.tools) -> _Continuation | None:
         """Return a chat with a question at its end, or None if the template can't."""
         try:
-            marked = chat_text(tokenizer, messages, request.thinking, request.effort, tools, cancel=cancel)
+            marked = chat_text(tokenizer, messages, request.thinking, request.effort, tools, cancel=cancel, sight=sight)
         except UserError:
             return None
         return _Continuation(text, marked, marks) if marks[_QUESTION] in marked else None

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.limits import refuse_images
+from mlx_engine.contract.limits import check_images
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.remote.server import RemoteServer
 
@@ -42,7 +42,7 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
     if request.prompt_tokens is not None or request.prompt_text is not None:
         prompt = list(request.prompt_tokens) if request.prompt_tokens is not None else request.prompt_text
         return "/v1/completions", body | {"prompt": prompt}
-    refuse_images(request.messages)
+    check_images(request.messages)
     body |= {"messages": [_message(message) for message in request.messages]}
     body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
     if request.effort:

@@ -1,9 +1,12 @@
 """Where a prompt's images are, and the positions of its tokens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
+
+_NOT_A_TOKEN = 1 << 31  # bit of keys that stand for an image's tokens
 
 
 @dataclass(frozen=True)
@@ -65,3 +68,23 @@ def shift(spans: Iterable[ImageSpan], length: int) -> int:
             columns = span.grid[1]
             total += max(-(-count // columns), min(count, columns)) - count
     return total
+
+
+def keys(tokens: list[int], spans: Sequence[ImageSpan]) -> list[int]:
+    """Return what prefixes of a prompt are matched by: its tokens, and keys of its images' content.
+
+    Without images, this is the same list.
+    """
+    if not spans:
+        return tokens
+    found = list(tokens)
+    for span in spans:
+        for index in range(span.end - span.start):
+            content = sha256(f"{span.digest}:{index}".encode()).digest()
+            found[span.start + index] = _NOT_A_TOKEN | int.from_bytes(content[:4]) >> 1
+    return found
+
+
+def whole(spans: Sequence[ImageSpan], length: int) -> int:
+    """Return a number of tokens, reduced to the start of the image that it ends inside."""
+    return next((span.start for span in spans if span.start < length < span.end), length)

@@ -6190,6 +6190,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>image_in_other_message</source>
+            <extracomment>“{name}” is in a system prompt or a reply. Put images into messages of the user or results of tools.</extracomment>
+            <translation>„{name}“ ist in einer Systemanweisung oder einer Antwort. Bilder gehören in Nachrichten des Benutzers oder Ergebnisse von Werkzeugen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>integer_out_of_range</source>
             <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
             <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}{note}.</translation>
@@ -6565,6 +6571,12 @@
             <source>tool_choice_unsupported</source>
             <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
             <translation>Die Aufrufe dieses Modells können nicht eingeschränkt werden. Verwenden Sie tool_choice auto oder none und keine strikten Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/sight.py" />
+            <source>image_token_in_text</source>
+            <extracomment>The chat contains “{placeholder}”, which stands for an image in this model's prompts. Remove it.</extracomment>
+            <translation>Der Chat enthält „{placeholder}“, das in Prompts dieses Modells für ein Bild steht. Entfernen Sie es.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/template_sandbox.py" />

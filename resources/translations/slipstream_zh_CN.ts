@@ -6190,6 +6190,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>image_in_other_message</source>
+            <extracomment>“{name}” is in a system prompt or a reply. Put images into messages of the user or results of tools.</extracomment>
+            <translation>“{name}”位于系统提示或回复中。请将图像放入用户消息或工具结果中。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>integer_out_of_range</source>
             <extracomment>The {name} can't be {value}. Use a whole number from {lowest} to {highest}{note}.</extracomment>
             <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数{note}。</translation>
@@ -6565,6 +6571,12 @@
             <source>tool_choice_unsupported</source>
             <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
             <translation>此模型的调用无法受限。请使用 tool_choice auto 或 none，且不要使用严格工具。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/sight.py" />
+            <source>image_token_in_text</source>
+            <extracomment>The chat contains “{placeholder}”, which stands for an image in this model's prompts. Remove it.</extracomment>
+            <translation>聊天中包含“{placeholder}”，它在此模型的提示中表示图像。请将其移除。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/template_sandbox.py" />

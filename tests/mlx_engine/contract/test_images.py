@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.limits import cut_results, refuse_images
+from mlx_engine.contract.limits import check_images, cut_results
 from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message
 
 LARGE = b"\x89PNG" * 1000
@@ -46,5 +46,5 @@ def test_an_image_is_shown_without_its_bytes() -> None:
 
 def test_a_model_that_cannot_see_names_the_image() -> None:
     with pytest.raises(UserError, match=r"can.t see images.*chart\.png"):
-        refuse_images((Message("user", ""), Message("tool", "a", images=(AttachedImage(0, LARGE, "chart.png"),))))
-    refuse_images((Message("user", "a"),))
+        check_images((Message("user", ""), Message("tool", "a", images=(AttachedImage(0, LARGE, "chart.png"),))))
+    check_images((Message("user", "a"),))

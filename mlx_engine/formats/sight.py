@@ -1,0 +1,140 @@
+"""How the prompts of a model that sees show images.
+
+A chat template writes one placeholder per image. In the prompt, it becomes a token for each soft token of the image.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import Any
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.requests import AttachedImage, Message
+from mlx_engine.vision.spans import ImageSpan
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The tokens around images in prompts, and what becomes of an image.
+
+    Attributes:
+        placeholder: what the chat template writes for an image; the text of the image token.
+        token: ID of the image token.
+        start, end: IDs of the tokens around an image.
+        wraps: whether the template leaves these two out.
+        seen: returns the rows and columns of an image's soft tokens, and the digest of what the model sees.
+    """
+
+    placeholder: str
+    token: int
+    start: int
+    end: int
+    wraps: bool
+    seen: Callable[[AttachedImage], tuple[tuple[int, int], str]]
+
+    def expand(self, tokens: Sequence[int], images: Sequence[AttachedImage]) -> "Expanded":
+        """Replace each placeholder of a prompt by the tokens of its image.
+
+        Raises:
+            UserError: the prompt's text has a placeholder that is no image.
+        """
+        places = [at for at, token in enumerate(tokens) if token == self.token]
+        if len(places) != len(images):
+            raise self.ambiguous()
+        made, spans, done = list[int](), list[ImageSpan](), 0
+        added = list[tuple[int, int]]()
+        for at, image in zip(places, images, strict=True):
+            made += tokens[done:at]
+            before, done = len(made), at + 1
+            made += [self.start] if self.wraps else []
+            spans.append(ImageSpan(len(made), *self.seen(image)))
+            made += [self.token] * (spans[-1].end - spans[-1].start)
+            made += [self.end] if self.wraps else []
+            added.append((at, len(made) - before - 1))
+        return Expanded([*made, *tokens[done:]], tuple(spans), tuple(added))
+
+    def ambiguous(self) -> UserError:
+        """Return the refusal of text that looks like an image."""
+        template = "The chat contains “{placeholder}”, which stands for an image in this model's prompts. Remove it."
+        return UserError("image_token_in_text", template, placeholder=self.placeholder)
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A prompt with the tokens of its images.
+
+    Attributes:
+        added: for each placeholder, its index in the prompt without images, and the number of tokens that it grew by.
+    """
+
+    tokens: list[int]
+    spans: tuple[ImageSpan, ...]
+    added: tuple[tuple[int, int], ...]
+
+    def count(self, before: int) -> int:
+        """Return how many tokens the first `before` tokens became, which never end inside an image."""
+        return before + sum(more for at, more in self.added if at < before)
+
+
+class ImageMarks:
+    """The images of a chat as private-use characters, so that messages can be rewritten as text.
+
+    Attributes:
+        messages: the chat, with a character in the text at the place of each image.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        words = "".join(message.content for message in messages)
+        count = sum(len(message.images) for message in messages)
+        unused = (mark for mark in map(chr, range(0x100000, 0x10FFFE)) if mark not in words)
+        self._marks = "".join(islice(unused, count))
+        marks = iter(self._marks)
+        self.messages = [_marked(message, marks) for message in messages]
+
+    def shown(self, chat: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+        """Return a chat with its images as templates expect them.
+
+        If there are images in results of tools, a second chat has them in messages of the user, after the results.
+        """
+        after = list[dict[str, Any]]()
+        for is_result, turns in groupby(chat, lambda turn: turn["role"] == "tool"):
+            if not is_result:
+                after += turns
+                continue
+            results = list(turns)
+            images = "".join(mark for turn in results for mark in turn["content"] if mark in self._marks)
+            after += [{**turn, "content": "".join(self._texts(turn["content"]))} for turn in results]
+            after += [{"role": "user", "content": images}] if images else []
+        return [self._split(chat), self._split(after)]
+
+    def _split(self, chat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**turn, "content": self._parts(turn["content"])} for turn in chat]
+
+    def _parts(self, text: str) -> Any:
+        pieces = re.split(f"([{self._marks}])", text)
+        if len(pieces) == 1:
+            return text
+        return [
+            {"type": "image", "index": self._marks.index(piece)} if piece in self._marks else {"type": "text", "text": piece}
+            for piece in pieces
+            if piece
+        ]
+
+    def _texts(self, text: str) -> list[str]:
+        return re.split(f"[{self._marks}]", text)
+
+
+def _marked(message: Message, marks: Iterator[str]) -> Message:
+    """Return a message with a mark in the text at the place of each image."""
+    text, done = "", 0
+    for image in message.images:
+        text += message.content[done : image.at] + next(marks)
+        done = max(done, image.at)
+    return replace(message, content=text + message.content[done:], images=()) if text else message
+
+
+def images_of(chat: Sequence[dict[str, Any]]) -> list[int]:
+    """Return the images that a template shows, in order, as indices."""
+    parts = (part for turn in chat if isinstance(turn["content"], list) for part in turn["content"])
+    return [part["index"] for part in parts if part["type"] == "image"]
