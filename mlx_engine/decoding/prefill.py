@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mlx.core as mx
 
 from mlx_engine.contract.limits import PREFILL_ROWS
+from mlx_engine.decoding.prompt_images import PromptImages
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.targets.target import Caches, Target
@@ -70,9 +71,10 @@ class Pace:
             self.rows = _power_of_two(_CHUNK_S * rows / seconds)
 
 
-def chunk_end(start: int, last: int, stops: Collection[int], pace: Pace) -> int:
+def chunk_end(start: int, last: int, stops: Collection[int], pace: Pace, images: PromptImages | None = None) -> int:
     """Return the end of the chunk that begins at `start`, at most `last`."""
-    return min(pace.end(start), last, *(stop for stop in stops if stop > start))
+    end = min(pace.end(start), last, *(stop for stop in stops if stop > start))
+    return images.chunk_end(start, end) if images else end
 
 
 def prefill(
@@ -83,27 +85,33 @@ def prefill(
     context: DraftContext | None,
     stops: Collection[int] = (),
     pace: Pace | None = None,
+    images: PromptImages | None = None,
 ) -> Iterator[int]:
     """Cache a prompt but for its last token. Yield the count after each chunk.
 
-    Cached tokens are skipped. A chunk ends at every multiple of `CHUNK`, at each of `stops`, and where `pace` says. As in mlx-lm,
-    the last token has a pass of its own, the first of decoding, which keeps plain decoding bit-identical to mlx-lm. Features are
-    freed with their chunk, and are not computed for a chunk that every window of the drafter would drop.
+    Cached tokens are skipped. A chunk ends at every multiple of `CHUNK`, at each of `stops`, and where `pace` says, unless that
+    divides an image that must be in one chunk. As in mlx-lm, the last token has a pass of its own, the first of decoding, which
+    keeps plain decoding bit-identical to mlx-lm. Features are freed with their chunk, and are not computed for a chunk that every
+    window of the drafter would drop.
     """
     tokens = mx.array(list(prompt))
     last, done, pace = len(prompt) - 1, caches.length, pace or Pace()
+    caches.shift = images.shift(done) if images else 0
     while done < last:
-        end = chunk_end(done, last, stops, pace)
+        end = chunk_end(done, last, stops, pace, images)
+        rows = images.rows(done, end) if images else None
         with pace.timed(end - done):
             chunk = tokens[done:end]
             if context is None or drafter is None:
-                target.forward(chunk, caches)
+                target.forward(chunk, caches, images=rows)
             elif any(context.reads(end - 1, stop) for stop in (*stops, len(prompt)) if stop >= end):
-                drafter.inject(context, target.forward_tapped(chunk, caches)[1], chunk)
+                drafter.inject(context, target.forward_tapped(chunk, caches, images=rows)[1], chunk)
             else:
-                target.forward(chunk, caches)
+                target.forward(chunk, caches, images=rows)
                 context.skip(end - done)
             mx.eval(caches.state, context.state if context else [])
         mx.clear_cache()
         done = end
+        if images:
+            caches.shift = images.shift(done)
         yield done

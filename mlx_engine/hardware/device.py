@@ -38,16 +38,24 @@ class DevicePosition:
 
     def span(self, rows: int) -> "DeviceSpan":
         """Return the span of the next `rows` rows."""
-        return DeviceSpan(self, self.value + mx.arange(rows), self.value + rows)
+        return DeviceSpan(self, self.value + mx.arange(rows), self.value + rows, self.value)
 
 
 @dataclass(frozen=True)
 class DeviceSpan:
-    """The rows of a pass: `positions` [S] and the `end` after them [1], both int32."""
+    """The rows of a pass.
+
+    Attributes:
+        start: of the first row.
+        positions: of all rows, [S] int32.
+        end: after the last row, [1] int32.
+        turned: what RoPE takes as the position of the first row, [1] int32.
+    """
 
     start: DevicePosition
     positions: mx.array
     end: mx.array
+    turned: mx.array
 
     @property
     def maximum(self) -> int:

@@ -1,6 +1,7 @@
 """The caches of all layers of a target."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import mlx.core as mx
@@ -12,6 +13,7 @@ from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.targets.cache_adapter import CacheAdapter, UnknownCache, arrays, fill_in_order
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.image_rows import ImageRows
 from mlx_engine.targets.recurrent import RecurrentCache
 from mlx_engine.targets.rotating import RotatingCache
 
@@ -45,25 +47,44 @@ class Caches:
     def __init__(self, layers: list, rewindable: bool = True, row_exact: Callable[[Any], CacheAdapter] | None = None) -> None:
         self.layers = layers
         self.adapters = [(row_exact or adapter)(layer) for layer in layers]
-        self.length = 0
+        self.length = self._shift = 0
         self._rewindable = rewindable
         self._blocks = range(1, ROWS + 1) if row_exact else range(2, MAX_BLOCK_ROWS + 1)
         self._rows = 0  # in the latest pass
         self._unsettled = 0  # queued passes
         self._settled: tuple[int, int] | None = None  # start and kept rows of a settled pass not applied yet
 
-    def begin(self, rows: int, span: DeviceSpan | None = None) -> list:
+    @property
+    def shift(self) -> int:
+        """What RoPE's position of the next row is above `length`.
+
+        Images whose positions have three rows make it negative.
+        """
+        return self._shift
+
+    @shift.setter
+    def shift(self, shift: int) -> None:
+        self._shift = shift
+        for each in self.adapters:
+            each.shift = shift
+
+    def begin(self, rows: int, span: DeviceSpan | None = None, images: ImageRows | None = None) -> list:
         """Prepare a pass and return the cache object for each layer.
 
         Args:
             rows: number of rows in the pass.
             span: rows of a queued pass, which must be settled before any other kind of pass begins; None for a normal pass.
+            images: images among the rows, which then can't be rewound.
         """
         if span is not None:
             self._unsettled += 1
+            if self._shift:
+                span = replace(span, turned=span.turned + self._shift)
             return [each.place(span) for each in self.adapters]
         self._rows = rows
         self.length += rows
+        if images is not None:
+            return [images.cache(each.begin(False)) for each in self.adapters]
         block = self._rewindable and rows in self._blocks
         return [each.begin(block) for each in self.adapters]
 

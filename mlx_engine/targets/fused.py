@@ -24,7 +24,7 @@ from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.exact import RowExactPass, attention
-from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.growing import GrowingCache, ShiftedCache
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 
 Operation = Callable[..., Any]
@@ -132,7 +132,7 @@ class _Attention(nn.Module):
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         batch, rows, _ = x.shape
         projected = self._projection(x)
-        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, GrowingCache, RowExactPass)
+        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, ShiftedCache, GrowingCache, RowExactPass)
         inputs, attend = (kernel.at(rows) if few else None for kernel in (self.inputs, self.attend))
         if inputs is not None and self._rotation is not None:
             frequencies, scale = self._rotation
@@ -147,7 +147,7 @@ class _Attention(nn.Module):
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
         if attend is not None and not isinstance(cache, RowExactPass):
-            length = cache.length if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
+            length = mx.array([cache.offset], mx.int32) if type(cache) is KVCache else cache.length
             out = attend(queries, cache.keys, cache.values, length, self.scale)
         else:
             out = attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)

@@ -39,6 +39,9 @@ class GrowingCache(CacheAdapter):
     keys, values = _buffer("keys"), _buffer("values")
     compilable = True  # whether layers can be compiled in this pass
 
+    def begin(self, block: bool) -> Any:
+        return ShiftedCache(self.cache, self.shift) if self.shift else self.cache
+
     def rewind(self, rows: int, passed: int) -> None:
         dropped = self.cache.trim(rows)
         if dropped != rows:
@@ -46,7 +49,7 @@ class GrowingCache(CacheAdapter):
 
     def place(self, span: DeviceSpan) -> "GrowingCache":
         cache = self.cache
-        self.offset = span.start.value  # of the first row, [1] int32
+        self.offset = span.turned  # of the first row, as RoPE takes it, [1] int32
         self.length = span.end  # filled rows after the pass, [1] int32
         self._positions = span.positions
         self.trace_length = -(-span.maximum // cache.step) * cache.step  # visible rows; rounded up, so that traces stay valid
@@ -110,6 +113,34 @@ class GrowingCache(CacheAdapter):
     def grow(self, depth: int) -> None:
         room = -(-(depth + 1) // KVCache.step) * KVCache.step
         self.cache.state = (*(repeated(held, room) for held in self.cache.keys_and_values()), depth)
+
+
+class ShiftedCache:
+    """A cache during one pass, whose rows RoPE rotates by index plus `shift`."""
+
+    def __init__(self, cache: Any, shift: int) -> None:
+        self._cache, self._shift = cache, shift
+
+    keys = property(lambda self: self._cache.keys)
+    values = property(lambda self: self._cache.values)
+
+    @property
+    def offset(self) -> int:
+        """Position of the next row."""
+        return self._cache.offset + self._shift
+
+    @property
+    def length(self) -> mx.array:
+        """Filled rows, [1] int32."""
+        return mx.array([self._cache.offset], mx.int32)
+
+    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Store rows [1, H, S, D] and return the visible rows."""
+        return self._cache.update_and_fetch(keys, values)
+
+    def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> Any:
+        """Return the attention mask of the pass."""
+        return self._cache.make_mask(rows, return_array=return_array, window_size=window_size)
 
 
 def share_mask(cache: KVCache) -> None:

@@ -4,7 +4,8 @@ Only the instance is changed, never a class. Selected layers are tapped, and mod
 `release` restores the model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -20,9 +21,12 @@ from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
+from mlx_engine.targets.image_rows import ImageRows, ThreeRowRope
 from mlx_engine.targets.mamba2 import Mamba2
 from mlx_engine.targets.products import KernelLayers, Replacements
 from mlx_engine.targets.short_conv import ShortConv
+
+_SECTIONS = (11, 11, 10)  # of three-row positions, unless the config sets them
 
 
 class _Tap:
@@ -162,25 +166,57 @@ class Target:
         row_exact = None if self.attend is None else partial(exact.adapter, attend=self.attend)
         return Caches(layers, row_exact=row_exact, rewindable=self.family is not None)
 
-    def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
+    def forward(
+        self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None, images: ImageRows | None = None
+    ) -> mx.array:
         """Return the logits [S, V] of token ids [S], which continue the cached tokens.
 
-        See `Caches.begin` for `span`.
+        See `Caches.begin` for `span` and `images`.
         """
-        logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
-        return logits
+        return self._run(tokens, caches, span, images)
 
-    def forward_tapped(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> tuple[mx.array, mx.array]:
+    def forward_tapped(
+        self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None, images: ImageRows | None = None
+    ) -> tuple[mx.array, mx.array]:
         """Return logits as `forward` does, and the rows' features [S, taps * H]."""
         for tap in self._taps.values():
             tap.keep = True
         try:
-            logits = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)
+            logits = self._run(tokens, caches, span, images)
             outputs = [output for index in self._tap_order if (output := self._taps[index].output) is not None]
         finally:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
         return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
+
+    def _run(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None, images: ImageRows | None) -> mx.array:
+        if images is None:
+            logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
+            return logits
+        text = images.text(tokens)[None]
+        with self._seeing(images):
+            embedded = images.place(self.embed(text))
+            logits = self.model(text, cache=caches.begin(images.rows, images=images), input_embeddings=embedded).squeeze(0)
+        return logits
+
+    @contextmanager
+    def _seeing(self, images: ImageRows) -> Iterator[None]:
+        """Make the model take scaled embeddings and the images' positions."""
+        backbone, changed = self._backbone, list[tuple[Any, str, Any]]()
+        if self.family is not None and (scale := self.family.embedding_scale):
+            changed.append((backbone, scale, getattr(backbone, scale)))
+            setattr(backbone, scale, 1.0)
+        if images.positions is not None:
+            sections = (_part(self.model, "language_model.args.rope_parameters") or {}).get("mrope_section", _SECTIONS)
+            for layer in self._layers:
+                if (attention := getattr(layer, "self_attn", None)) is not None:
+                    changed.append((attention, "rope", attention.rope))
+                    attention.rope = ThreeRowRope(attention.rope, images.positions, sections)
+        try:
+            yield
+        finally:
+            for part, name, own in changed:
+                setattr(part, name, own)
 
 
 def _rewindable(net: Any) -> type[DeltaNet | Mamba2 | ShortConv] | None:

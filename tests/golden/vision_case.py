@@ -1,4 +1,4 @@
-"""One target with images of the reference outputs: positions."""
+"""One target with images of the reference outputs: positions, and the passes."""
 
 import json
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ import numpy as np
 
 from mlx_engine.vision.spans import ImageSpan, positions, shift
 from tests.golden.drafter_case import Differences
+from tests.golden.vision_passes import SeeingTarget
+from tests.golden.vision_passes import check as check_passes
 
 PICTURES = "pictures"  # beside the families
 
@@ -61,7 +63,8 @@ def check(folder: Path) -> tuple[str, list[str]]:
     found = Differences()
     for prompt in prompts(described):
         _positions(found, prompt, stored)
-    return f"{len(described['cases'])} cases, largest difference: {found}", found.wrong
+    count = check_passes(found, SeeingTarget(folder, described, stored), prompts(described), stored)
+    return f"{len(described['cases'])} cases, passes of {count} prompts, largest difference: {found}", found.wrong
 
 
 def _positions(found: Differences, prompt: Prompt, stored: dict[str, mx.array]) -> None:

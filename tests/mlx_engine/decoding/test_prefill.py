@@ -38,7 +38,7 @@ class Chip:
         arithmetic = rows * self.operations * (1 + (start + rows) / self.depth) / self.rate
         return max(self.operations / 4 / self.bandwidth, arithmetic)
 
-    def forward(self, chunk: mx.array, caches: SimpleNamespace) -> None:
+    def forward(self, chunk: mx.array, caches: SimpleNamespace, images: None) -> None:
         self.chunks.append((chunk.size, self.seconds(chunk.size, caches.length)))
         self.now += self.chunks[-1][1]
         caches.length += chunk.size

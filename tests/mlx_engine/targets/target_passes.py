@@ -14,9 +14,9 @@ def before_each_pass(target: Target, patch: pytest.MonkeyPatch, act: Callable[[i
     """Call `act` with the number of rows before each of the target's passes."""
 
     def watched(forward: Callable[..., Any]) -> Callable[..., Any]:
-        def run(tokens: mx.array, *rest: Any) -> Any:
+        def run(tokens: mx.array, *rest: Any, **named: Any) -> Any:
             act(tokens.shape[0])
-            return forward(tokens, *rest)
+            return forward(tokens, *rest, **named)
 
         return run
 
