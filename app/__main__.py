@@ -9,7 +9,7 @@ import signal
 import sys
 import traceback
 
-CHILDREN = ("mlx_engine.", "app.storage.pdf_pages")  # modules that may run as a child process
+CHILDREN = "mlx_engine."  # modules that may run as a child process
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", module, *rest] if module.startswith(CHILDREN):
             return run_child(module, rest)
         case ["--child", *_]:
-            print("--child requires a module of mlx_engine or app.storage.pdf_pages.", file=sys.stderr)
+            print("--child requires a module of mlx_engine.", file=sys.stderr)
             return 2
     from app.system import data_paths
     from app.text import language

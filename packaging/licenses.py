@@ -29,6 +29,10 @@ MISSING: dict[str, tuple[str, tuple[Path, ...]]] = {
     "sentencepiece": ("Apache-2.0", (APACHE,)),
     "tokenizers": ("Apache-2.0", (APACHE,)),
 }
+# Packages whose wheel contains libraries with another license: both licenses, and where the other's text is
+BUNDLING: dict[str, tuple[str, tuple[Path, ...]]] = {
+    "pi-heif": ("BSD-3-Clause; its libraries LGPL-3.0", (TEXTS / "LGPL-3.0.txt", TEXTS / "GPL-3.0.txt")),
+}
 # Packages with the same authors and license, where only the other wheel has the text
 SAME_AS = {"pyobjc-core": "pyobjc-framework-cocoa"}
 MIT = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
@@ -52,6 +56,9 @@ Qt, PySide6 and Shiboken are used under the GNU Lesser General Public License 3.
 Contents/Resources/app_packages of the app, where they can be replaced by other builds. Libraries and plugins that the app doesn't
 use are left out. Their source code is at https://download.qt.io/official_releases/QtForPython/ and
 https://download.qt.io/official_releases/qt/.
+
+libheif and libde265, in pi-heif, are used under the same license and in the same way. Their source code is at
+https://github.com/strukturag/libheif and https://github.com/strukturag/libde265.
 """
 
 
@@ -86,7 +93,8 @@ def texts_of(folder: Path) -> Iterator[str]:
     """Yield the license texts in a dist-info folder."""
     names = ("licen", "copying", "notice", "authors")
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name.lower().startswith(names) and path.suffix not in (".py", ".json"):
+        named = path.name.lower().startswith(names) or "LICENSES" in str(path.relative_to(folder).parent)  # pypdfium2's folders
+        if path.is_file() and named and path.suffix not in (".py", ".json"):
             yield path.read_text(encoding="utf-8", errors="replace").strip()
 
 
@@ -103,6 +111,9 @@ def collect(site: Path) -> str:
         if name in MISSING:
             license, files = MISSING[name]
             texts = [path.read_text(encoding="utf-8").strip() for path in files]
+        elif name in BUNDLING:
+            license, files = BUNDLING[name]
+            texts += [path.read_text(encoding="utf-8").strip() for path in files]
         elif not texts and license == "MIT":
             texts = [f"Copyright (c) {package.metadata.get('Author') or package.metadata.get('Author-email')}\n\n{MIT}"]
         if not texts or not license:

@@ -29,7 +29,7 @@ LEVELS = {
         "mcp decoding",
         "targets formats",
         "models",
-        "drafters vision",
+        "drafters media vision",
         "hardware kernels",
         "contract",
     ),
@@ -193,7 +193,7 @@ def test_app_and_engine_do_not_mix_qt_and_mlx() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("package", ["models", "contract", "remote", "mcp", "api_server"])
+@pytest.mark.parametrize("package", ["models", "contract", "media", "remote", "mcp", "api_server"])
 def test_choosing_a_pair_and_serving_do_not_import_mlx(package: str) -> None:
     code = f"import sys, pkgutil, importlib, mlx_engine.{package} as p\n"
     code += f"for m in pkgutil.walk_packages(p.__path__, 'mlx_engine.{package}.'): importlib.import_module(m.name)\n"
@@ -338,6 +338,8 @@ TERMINAL = {
 }
 # Uses that write to a pipe, or read, or only ask whether there is a terminal
 NO_TERMINAL = {
+    "mlx_engine/hardware/child_loop.py": {"sys.stdin", "sys.stdout"},
+    "mlx_engine/hardware/child_process.py": {"os.write"},
     "mlx_engine/formats/template_child.py": {"sys.stdin", "sys.stdout"},
     "mlx_engine/formats/template_sandbox.py": {"os.write"},
     "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window

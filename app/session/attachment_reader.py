@@ -11,11 +11,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
-from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
+from app.storage.attachments import Attachment, prompt_text, read
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.media import media_process
+from mlx_engine.media.media_process import MediaCancelled
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +28,7 @@ class Reading:
 
     path: Path
     files: list[Attachment]  # list of the file's message, which may no longer be open
-    cancellation: ReadCancellation = field(default_factory=ReadCancellation)
+    cancel: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or an error message
 
 
@@ -71,15 +73,16 @@ class AttachmentReader(QObject):
         left_out = [one for one in self.reading if one.result is None]  # a reading that has ended has a result
         self._readings = [one for one in self._readings if one not in left_out]
         for one in left_out:
-            one.cancellation.cancel()
+            one.cancel.set()
         self._add_results(self.files)
 
     @Slot()
     def end(self) -> None:
         """Stop all reading. On return, no process reads a file."""
         for one in self._readings:
-            one.cancellation.cancel()
+            one.cancel.set()
         self._readings.clear()
+        media_process.pdfs.stop()
         self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
@@ -103,7 +106,9 @@ class AttachmentReader(QObject):
 
     def _read_one(self, one: Reading) -> None:
         try:
-            one.result = read(one.path, one.cancellation)
+            one.result = read(one.path, one.cancel)
+        except MediaCancelled:
+            return
         except UserError as error:
             one.result = translated(error.text)
         except Exception:

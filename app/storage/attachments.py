@@ -1,28 +1,22 @@
 """Files attached to a message, and the extraction of their text."""
 
 import codecs
-import json
 import mimetypes
-import subprocess
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any
 
-from app.storage.wording import number, size
-from app.system import child
+from app.storage.wording import size
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
+from mlx_engine.media import pdfs
+from mlx_engine.media.pdfs import pdf_pages
 
 MAX_NAME = 40  # characters of a file name, as shown
-MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF
-MAX_PDF = 50_000_000  # bytes
-MAX_PAGES = 2000
-PDF_SECONDS = 30.0
-PDF_MODULE = "app.storage.pdf_pages"
+MAX_TEXT = 2_000_000  # bytes
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of it
@@ -30,7 +24,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_pdf_slots = threading.BoundedSemaphore(2)  # PDFs read at the same time
 _CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}  # escapes and form feeds occur in text
 
 
@@ -47,30 +40,6 @@ class Attachment:
         return asdict(self)
 
 
-class ReadCancellation:
-    """A handle that cancels reading a file, from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self.canceled = False
-
-    def cancel(self) -> None:
-        """Stop reading, and kill the process that reads the file."""
-        with self._lock:
-            self.canceled = True
-            if self._process is not None:
-                self._process.kill()
-
-    def start(self, command: Sequence[str]) -> subprocess.Popen[bytes] | None:
-        """Start a process with stdin and stdout pipes; return None if canceled."""
-        with self._lock:
-            if self.canceled:
-                return None
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            return self._process
-
-
 def shortened(name: str) -> str:
     """Shorten a long file name in the middle."""
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 12] + "…" + name[-11:]
@@ -82,11 +51,12 @@ def prompt_text(text: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*parts, text] if text else parts)
 
 
-def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment:
+def read(file: Path, cancel: threading.Event | None = None) -> Attachment:
     """Extract the text of a text, Markdown, code, or PDF file.
 
     Raises:
-        UserError: the file can't be read, is too large, or has no text, or reading was canceled.
+        UserError: the file can't be read, is too large, or has no text.
+        MediaCancelled: `cancel` was set while a PDF was read.
     """
     name = clean(" ".join(file.name.split())) or "file"
     if str(mimetypes.guess_type(name)[0]).startswith("image/") and not name.lower().endswith(".svg"):  # SVG is text
@@ -97,7 +67,7 @@ def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment
         if file.exists() and not file.is_file():  # reading a pipe or a device may never end
             raise UserError("attachment_not_a_file", "Can't attach “{name}”: it isn't a regular file.", name=name)
         length = file.stat().st_size
-        if length > MAX_PDF:
+        if length > pdfs.MOST_BYTES:
             raise _too_large(name, length)
         data = file.read_bytes()
     except OSError as error:
@@ -105,7 +75,7 @@ def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment
     if not data.strip():
         raise UserError("attachment_empty", "“{name}” is empty.", name=name)
     if b"%PDF-" in data[:1024]:
-        return _read_pdf(name, data, cancellation or ReadCancellation())
+        return _read_pdf(name, data, cancel)
     if length > MAX_TEXT:
         raise _too_large(name, length)
     return Attachment(name, clean(_decoded(name, data)), length)
@@ -125,64 +95,14 @@ def _decoded(name: str, data: bytes) -> str:
     )
 
 
-def _read_pdf(name: str, data: bytes, cancellation: ReadCancellation) -> Attachment:
-    found = _run_child(name, data, cancellation)
-    match found.get("problem"):
-        case None:
-            pages = found["pages"]
-        case "locked":
-            raise UserError(
-                "pdf_locked", "“{name}” is password-protected. Save a copy without a password and attach the copy.", name=name
-            )
-        case "pages":
-            raise UserError(
-                "pdf_too_many_pages",
-                "“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.",
-                name=name,
-                pages=number(found["count"]),
-                limit=number(MAX_PAGES),
-            )
-        case "text":
-            raise UserError(
-                "pdf_too_much_text",
-                "“{name}” has more than {limit} characters of text. Attach part of it.",
-                name=name,
-                limit=number(MAX_TEXT),
-            )
-        case "invalid":
-            raise UserError("pdf_invalid", "Can't read “{name}”: it isn't a valid PDF. Export it again.", name=name)
-        case _:
-            raise UserError("pdf_damaged", "“{name}” is damaged and can't be read as a PDF.", name=name)
-    text = "\n\n".join(page for page in pages if page)
+def _read_pdf(name: str, data: bytes, cancel: threading.Event | None) -> Attachment:
+    pages = pdf_pages(data, name, cancel)
+    text = clean("\n\n".join(page.text for page in pages if page.text))
     if not text:
         raise UserError(
             "pdf_without_text", "“{name}” contains only scanned pages. Attach a version with selectable text.", name=name
         )
     return Attachment(name, text, len(data), len(pages))
-
-
-def _run_child(name: str, data: bytes, cancellation: ReadCancellation) -> dict[str, Any]:
-    """Read a PDF in a child process, which is killed on a timeout or cancellation."""
-    too_slow = UserError("pdf_too_slow", "“{name}” takes too long to read. Attach its text, or part of it.", name=name)
-    program, arguments = child.command(PDF_MODULE)
-    limits = [str(MAX_PAGES), str(MAX_TEXT), str(ceil(2 * PDF_SECONDS))]
-    with _pdf_slots:  # the time spent waiting for a slot doesn't count
-        process = cancellation.start([program, *arguments, *limits])
-        if process is None:
-            raise too_slow
-        with process:
-            try:
-                output, _ = process.communicate(data, timeout=PDF_SECONDS)
-            except subprocess.TimeoutExpired as error:
-                process.kill()
-                raise too_slow from error
-    if cancellation.canceled:
-        raise too_slow
-    try:
-        found = json.loads(output)
-    except ValueError:
-        found = None  # the process ran out of memory or crashed
-    return found if isinstance(found, dict) and ("pages" in found or "problem" in found) else {"problem": "damaged"}
 
 
 def _too_large(name: str, length: int) -> UserError:
@@ -192,5 +112,5 @@ def _too_large(name: str, length: int) -> UserError:
         name=name,
         size=size(length),
         text_limit=size(MAX_TEXT),
-        pdf_limit=size(MAX_PDF),
+        pdf_limit=size(pdfs.MOST_BYTES),
     )

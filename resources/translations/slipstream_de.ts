@@ -5806,42 +5806,6 @@
         </message>
         <message>
             <location filename="../../app/storage/attachments.py" />
-            <source>pdf_damaged</source>
-            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
-            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_invalid</source>
-            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
-            <translation>„{name}“ kann nicht gelesen werden: Es ist kein gültiges PDF. Exportieren Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_locked</source>
-            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
-            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_many_pages</source>
-            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
-            <translation>„{name}“ hat {pages} Seiten, und höchstens {limit} sind möglich. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_much_text</source>
-            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
-            <translation>„{name}“ hat mehr als {limit} Zeichen Text. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_slow</source>
-            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
-            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
             <source>pdf_without_text</source>
             <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
             <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
@@ -6997,6 +6961,114 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>„{server}“ hat eine zu große Nachricht gesendet und wurde getrennt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/media_process.py" />
+            <source>media_process</source>
+            <extracomment>The process that reads images and PDFs can't start. Install Slipstream again.</extracomment>
+            <translation>Der Prozess, der Bilder und PDFs liest, kann nicht gestartet werden. Installieren Sie Slipstream erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>Die Datei „{name}“ ist zu groß. Bilder dürfen bis zu {limit} MB groß sein. Sichern Sie sie als JPEG.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht gelesen werden. Sichern oder exportieren Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_format</source>
+            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden, weil {format} nicht unterstützt wird. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Make it smaller, or save it as JPEG.</extracomment>
+            <translation>Das Lesen von „{name}“ braucht zu viel Speicher. Verkleinern Sie das Bild, oder sichern Sie es als JPEG.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_mode</source>
+            <extracomment>Can't read “{name}”, because its kind of color isn't supported. Save it as JPEG or PNG with 8 bits per channel.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden, weil seine Farbart nicht unterstützt wird. Sichern Sie es als JPEG oder PNG mit 8 Bit pro Kanal.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_pixels</source>
+            <extracomment>“{name}” is too large ({width:,} × {height:,} pixels). The limit is {limit} megapixels. Make it smaller.</extracomment>
+            <translation>„{name}“ ist zu groß ({width:,} × {height:,} Pixel). Höchstens {limit} Megapixel sind möglich. Verkleinern Sie das Bild.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_slow</source>
+            <extracomment>“{name}” takes too long to read. Make it smaller, or save it as JPEG.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Verkleinern Sie das Bild, oder sichern Sie es als JPEG.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_unknown</source>
+            <extracomment>“{name}” isn't an image that can be read. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>„{name}“ ist kein lesbares Bild. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for PDFs is {limit} MB. Attach part of it.</extracomment>
+            <translation>Die Datei „{name}“ ist zu groß. PDFs dürfen bis zu {limit} MB groß sein. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF. Export it again.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden. Exportieren Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Attach part of it.</extracomment>
+            <translation>Das Lesen von „{name}“ braucht zu viel Speicher. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_no_page</source>
+            <extracomment>“{name}” has no page {number:,}. It has {pages:,} pages.</extracomment>
+            <translation>„{name}“ hat keine Seite {number:,}, sondern {pages:,} Seiten.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_page_size</source>
+            <extracomment>Page {number:,} of “{name}” has a size that can't be shown. Export the PDF again.</extracomment>
+            <translation>Seite {number:,} von „{name}“ hat eine Größe, die nicht dargestellt werden kann. Exportieren Sie das PDF erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages:,} pages, and the limit is {limit:,}. Attach part of it.</extracomment>
+            <translation>„{name}“ hat {pages:,} Seiten, und höchstens {limit:,} sind möglich. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit:,} characters of text. Attach part of it.</extracomment>
+            <translation>„{name}“ hat mehr als {limit:,} Zeichen Text. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />

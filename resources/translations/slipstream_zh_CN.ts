@@ -5806,42 +5806,6 @@
         </message>
         <message>
             <location filename="../../app/storage/attachments.py" />
-            <source>pdf_damaged</source>
-            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
-            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_invalid</source>
-            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
-            <translation>无法读取“{name}”：它不是有效的 PDF。请重新导出。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_locked</source>
-            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
-            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_many_pages</source>
-            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
-            <translation>“{name}”有 {pages} 页，上限为 {limit} 页。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_much_text</source>
-            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
-            <translation>“{name}”的文本超过 {limit} 个字符。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_too_slow</source>
-            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
-            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
             <source>pdf_without_text</source>
             <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
             <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
@@ -6997,6 +6961,114 @@
             <source>tool_message_too_large</source>
             <extracomment>“{server}” was disconnected because it sent a message that was too large.</extracomment>
             <translation>“{server}”发送了过大的消息，已断开连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/media_process.py" />
+            <source>media_process</source>
+            <extracomment>The process that reads images and PDFs can't start. Install Slipstream again.</extracomment>
+            <translation>读取图像和 PDF 的进程无法启动。请重新安装 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>文件“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
+            <translation>“{name}”已损坏，无法读取。请重新存储或导出。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_format</source>
+            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>无法读取“{name}”，因为不支持 {format}。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Make it smaller, or save it as JPEG.</extracomment>
+            <translation>读取“{name}”占用内存过多。请将其缩小，或存储为 JPEG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_mode</source>
+            <extracomment>Can't read “{name}”, because its kind of color isn't supported. Save it as JPEG or PNG with 8 bits per channel.</extracomment>
+            <translation>无法读取“{name}”，因为不支持其颜色类型。请将其存储为每通道 8 位的 JPEG 或 PNG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_pixels</source>
+            <extracomment>“{name}” is too large ({width:,} × {height:,} pixels). The limit is {limit} megapixels. Make it smaller.</extracomment>
+            <translation>“{name}”太大（{width:,} × {height:,} 像素）。上限为 {limit} 百万像素。请将其缩小。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_slow</source>
+            <extracomment>“{name}” takes too long to read. Make it smaller, or save it as JPEG.</extracomment>
+            <translation>读取“{name}”耗时过长。请将其缩小，或存储为 JPEG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>image_unknown</source>
+            <extracomment>“{name}” isn't an image that can be read. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>“{name}”不是可读取的图像。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for PDFs is {limit} MB. Attach part of it.</extracomment>
+            <translation>文件“{name}”太大。PDF 上限为 {limit} MB。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF. Export it again.</extracomment>
+            <translation>“{name}”已损坏，无法作为 PDF 读取。请重新导出。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Attach part of it.</extracomment>
+            <translation>读取“{name}”占用内存过多。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_no_page</source>
+            <extracomment>“{name}” has no page {number:,}. It has {pages:,} pages.</extracomment>
+            <translation>“{name}”没有第 {number:,} 页。共有 {pages:,} 页。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_page_size</source>
+            <extracomment>Page {number:,} of “{name}” has a size that can't be shown. Export the PDF again.</extracomment>
+            <translation>“{name}”第 {number:,} 页的尺寸无法显示。请重新导出 PDF。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages:,} pages, and the limit is {limit:,}. Attach part of it.</extracomment>
+            <translation>“{name}”有 {pages:,} 页，上限为 {limit:,} 页。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit:,} characters of text. Attach part of it.</extracomment>
+            <translation>“{name}”的文本超过 {limit:,} 个字符。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />

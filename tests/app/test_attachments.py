@@ -3,7 +3,6 @@
 import io
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,15 +16,16 @@ from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from app.storage import attachments
-from app.storage.attachments import Attachment, ReadCancellation, prompt_text, read
+from app.storage.attachments import Attachment, prompt_text, read
 from app.storage.chat_export import to_markdown
 from app.storage.chat_tree import Chat
 from app.storage.json_values import read_as
-from app.storage.pdf_pages import PdfProblem, pages_of
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
+from mlx_engine.hardware import child_process
+from mlx_engine.media import media_process, pdfs
 from tests.app.chats import same, texts
 from tests.app.conftest import Running, Session
 from tests.app.scripted_engine import ScriptedEngine
@@ -118,17 +118,12 @@ def test_a_file_that_cannot_be_attached_is_refused_with_its_name(file: File, nam
 
 def test_files_that_are_too_large_are_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "MAX_TEXT", 1000)
-    monkeypatch.setattr(attachments, "MAX_PDF", 20_000)
-    monkeypatch.setattr(attachments, "MAX_PAGES", 3)
+    monkeypatch.setattr(pdfs, "MOST_BYTES", 20_000)
     assert read(file("a.txt", b"x" * 1000)).size == 1000
     with pytest.raises(UserError, match="too large"):
         read(file("a.txt", b"x" * 1001))
     with pytest.raises(UserError, match="too large"):
         read(file("a.pdf", b"%PDF-" + b"x" * 20_000))
-    with pytest.raises(UserError, match="has 4 pages"):
-        read(file("a.pdf", pdf("a", "b", "c", "d")))
-    with pytest.raises(UserError, match="more than 1,000 characters"):
-        read(file("a.pdf", pdf("a" * 600, "b" * 600)))
 
 
 def test_folders_and_missing_files_are_refused(tmp_path: Path) -> None:
@@ -143,14 +138,11 @@ def test_any_bytes_give_text_or_an_error(tmp_path_factory: pytest.TempPathFactor
     place = tmp_path_factory.getbasetemp() / "any.bin"
     place.write_bytes((b"%PDF-1.4\n" if is_pdf else b"") + data)
     try:
-        # Without the process of its own, which would take too long for hypothesis
-        text = "\n".join(pages_of(place.read_bytes(), 10, 10_000)) if is_pdf else read(place).text
-    except PdfProblem as trouble:
-        assert is_pdf and trouble.kind in ("locked", "damaged", "invalid", "pages", "text")
+        text = read(place).text
     except UserError as error:
         assert str(error).endswith(".")
     else:
-        assert "\0" not in text and (is_pdf or text.strip())
+        assert "\0" not in text and text.strip()
         text.encode()
 
 
@@ -167,46 +159,12 @@ def slow_pdf() -> bytes:
 
 def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_killed(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
-    monkeypatch.setattr(attachments, "PDF_SECONDS", 2.0)
+    monkeypatch.setattr(pdfs, "_SECONDS", 1.0)
     place = file("slow.pdf", slow_pdf())
     assert place.stat().st_size < 1_000_000
     with pytest.raises(UserError, match=r"“slow\.pdf” takes too long to read"):
         read(place)
     assert started[0].returncode is not None
-
-
-def test_waiting_for_a_slot_does_not_count_as_reading_time(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.system.child.command", lambda module: (sys.executable, ["-ISc", 'print(\'{"pages": ["Text"]}\')']))
-    monkeypatch.setattr(attachments, "PDF_SECONDS", 3.0)
-    slot = threading.Semaphore(0)
-    monkeypatch.setattr(attachments, "_pdf_slots", slot)
-    threading.Timer(3.5, slot.release).start()
-    assert read(file("a.pdf", pdf("Text"))).text == "Text"
-
-
-def test_a_read_canceled_while_waiting_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = processes(monkeypatch)
-    cancellation, place = ReadCancellation(), file("a.pdf", pdf("Text"))
-
-    def wait() -> None:
-        with pytest.raises(UserError):
-            read(place, cancellation)
-
-    waits = threading.Thread(target=wait)
-    slot = threading.Semaphore(0)
-    monkeypatch.setattr(attachments, "_pdf_slots", slot)
-    waits.start()
-    cancellation.cancel()
-    slot.release()
-    waits.join(60)
-    assert not waits.is_alive() and started == []
-
-
-@pytest.mark.parametrize("dies", ["import os; os.kill(os.getpid(), 9)", "print('no JSON')", "print('[]')", "1 / 0"])
-def test_a_pdf_that_crashes_its_process_is_reported_as_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
-    monkeypatch.setattr("app.system.child.command", lambda module: (sys.executable, ["-c", dies]))
-    with pytest.raises(UserError, match="is damaged"):
-        read(file("a.pdf", pdf("Text")))
 
 
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
@@ -218,7 +176,8 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
             super().__init__(*arguments, **options)  # type: ignore[call-overload]
             started.append(self)
 
-    monkeypatch.setattr(attachments.subprocess, "Popen", Noted)
+    media_process.pdfs.stop()
+    monkeypatch.setattr(child_process.subprocess, "Popen", Noted)
     return started
 
 
@@ -318,7 +277,7 @@ def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(
 def test_a_message_cannot_be_sent_while_its_file_is_being_read(begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     gate = threading.Event()
-    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (gate.wait(60), read(path))[1])
     app.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.activity.busy and app.message.text == "What does it say?"
@@ -334,7 +293,7 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     app = start()
     never_done = threading.Event()
     monkeypatch.setattr(
-        "app.session.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
+        "app.session.attachment_reader.read", lambda path, cancel: never_done.wait() if path.name == "b.pdf" else read(path)
     )
     app.attachments.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
     app.until(lambda: app.attachments.reading[0].path.name == "b.pdf")
@@ -356,7 +315,7 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
 def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Reading files waits until this is set."""
     gate = threading.Event()
-    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (gate.wait(60), read(path))[1])
     return gate
 
 
@@ -396,7 +355,7 @@ def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(begin: Begin, 
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.reading
     app.session.cancel_edit()
-    assert edits.cancellation.canceled and [one.path.name for one in attaching.reading] == ["draft.txt"]
+    assert edits.cancel.is_set() and [one.path.name for one in attaching.reading] == ["draft.txt"]
     app.session.edit(app.session.chat.turns[0])
     release(app, gated)
     assert attaching.files == []
@@ -411,7 +370,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
     app = begin()
     cancelled = threading.Event()
 
-    def refused(path: Path, cancellation: ReadCancellation) -> Attachment:
+    def refused(path: Path, cancel: threading.Event) -> Attachment:
         cancelled.wait(PATIENCE_S)
         raise UserError("pdf_too_slow", "It takes too long.")
 
@@ -420,11 +379,11 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
     (reading,) = app.attachments.reading
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
 
-    def end(cancellation: ReadCancellation) -> None:
+    def end() -> None:
         cancelled.set()
         reader.join()
 
-    monkeypatch.setattr(ReadCancellation, "cancel", end)
+    monkeypatch.setattr(reading.cancel, "set", end)
     app.attachments.leave_out()
     assert reading.result == "It takes too long." and not app.attachments.reading
     QApplication.processEvents()

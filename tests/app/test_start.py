@@ -215,7 +215,7 @@ import sys, app.__main__ as entry, app.selftest
 app.selftest.run_selftest = lambda options: 0
 assert entry.main(["--selftest"]) == 0
 assert entry.main(["--child", "mlx_engine.contract.errors"]) == 0
-import app.storage.pdf_pages
+import mlx_engine.media.media_child
 assert not [name for name in sys.modules if name.startswith("PySide6")]
 assert "mlx" not in sys.modules
 """
@@ -231,7 +231,7 @@ def test_the_markdown_parser_is_ready_for_threads(tmp_path: Path) -> None:
     assert process.communicate(timeout=PATIENCE_S)[0].strip() == "True"
 
 
-def test_only_engine_modules_and_the_pdf_reader_run_as_child(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_engine_modules_run_as_child(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--child", "http.server"]) == 2
     assert "mlx_engine" in capsys.readouterr().err
 

@@ -1,0 +1,1 @@
+"""Images and PDFs from outside, which a child process decodes. No MLX."""
