@@ -103,14 +103,20 @@ def generate_reply(
 
 
 def _stream(
-    pair: LoadedPair, history: PairHistory, prepared: Prepared, branch: Branch, tally: "Tally", operations: Operations
+    pair: LoadedPair,
+    history: PairHistory,
+    prepared: Prepared,
+    branch: Branch,
+    tokens: Sequence[int],
+    tally: "Tally",
+    operations: Operations,
 ) -> Stream:
-    """Return the stream that continues a branch's tokens.
+    """Return the stream that continues a branch, which has these tokens.
 
     They are the prompt, and what a reply had written before an error of the GPU.
     """
     request, prompt, clock = prepared.request, prepared.prompt.tokens, tally.clock
-    written = branch.tokens[len(prompt) :]
+    written = tokens[len(prompt) :]
     drafts = tally.mode == "dflash"
     controller: WidthController = FixedWidth(1, None)
     if drafts and request.width:
@@ -126,12 +132,12 @@ def _stream(
         Chooser(request.sampling, tally.seed, operations, request.logprobs, prepared.grammar),
         penalties,
         controller,
-        anchor=branch.tokens[-1],
+        anchor=tokens[-1],
         limit=prepared.limit - len(written),
         ends=prepared.ends,
         drafter=pair.drafter if reads_context else None,
         context=branch.context if reads_context else None,
-        copies=Lookup(branch.tokens, history.block - 1) if drafts and history.lookup and not request.width else None,
+        copies=Lookup(tokens, history.block - 1) if drafts and history.lookup and not request.width else None,
         clock=clock,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
         opens=not written,
@@ -167,6 +173,7 @@ class _Reply:
         self._text = ReplyText(pair.tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
         self._tokens = list(prepared.prompt.tokens)  # and those of the reply
         self._length = len(self._tokens)
+        self._keys = prepared.prompt.keys()  # of the prompt; prefixes are matched by them
         self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
         # For all passes: kernels may break ties differently than MLX
         self._operations = pair.exact_operations if request.exact else pair.operations
@@ -212,7 +219,7 @@ class _Reply:
         branch, self._branch = self._branch, None
         if branch is None or not self._prepared.request.reuse or self._faults != self._turns.faults:
             return
-        branch.tokens = self._tokens
+        branch.tokens = self._all_keys()
         try:
             self._snapshots.put(branch)
         except (RuntimeError, ValueError) as error:
@@ -238,14 +245,19 @@ class _Reply:
         """Compute the tokens so far, and continue the reply."""
         request = self._prepared.request
         chat = None if request.private else request.chat
-        branch = self._snapshots.take(self._tokens, chat) if request.reuse else self._snapshots.new_branch(self._tokens)
+        keys, spans = self._all_keys(), self._prepared.prompt.spans
+        branch = self._snapshots.take(keys, chat, spans) if request.reuse else self._snapshots.new_branch(keys)
         self._branch = branch
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
-        stream = _stream(self._pair, self._history, self._prepared, branch, self._tally, self._operations)
+        stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
         yield from self._prefill(branch, stream)
         if self._reason is None:
             yield from self._decode(branch, stream)
+
+    def _all_keys(self) -> list[int]:
+        """Return what prefixes of the tokens so far are matched by."""
+        return [*self._keys, *self._tokens[self._length :]] if self._prepared.prompt.spans else self._tokens
 
     def _survive(self, fault: GpuFault) -> None:
         """Prepare another attempt after an error of the GPU.
@@ -310,7 +322,8 @@ class _Reply:
     def _prefill(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         last = len(self._tokens) - 1
         yield self._progress(branch, branch.reused)
-        marks = self._snapshots.stops(self._prepared.prompt.boundaries, self._length)
+        prompt = self._prepared.prompt
+        marks = self._snapshots.stops(prompt.boundaries, self._length, prompt.spans)
         # Exact passes have at most `ROWS` rows, except those of the prompt
         exact = self._prepared.request.exact
         blocks = range(self._length - 1, last, ROWS) if exact else ()

@@ -73,12 +73,12 @@ class Expanded:
     added: tuple[tuple[int, int], ...]
 
     def count(self, before: int) -> int:
-        """Return how many tokens the first `before` tokens became, which never end inside an image."""
+        """Return what the first `before` tokens became, never a part of an image."""
         return before + sum(more for at, more in self.added if at < before)
 
 
 class ImageMarks:
-    """The images of a chat as private-use characters, so that messages can be rewritten as text.
+    """The images of a chat as characters, so that it can be rewritten as text.
 
     Attributes:
         messages: the chat, with a character in the text at the place of each image.

@@ -29,7 +29,7 @@ class Branch:
 
     caches: Caches
     context: DraftContext | None
-    tokens: list[int] = field(default_factory=list)  # may be ahead of `caches` during a reply
+    tokens: list[int] = field(default_factory=list)  # their keys; may be ahead of `caches` during a reply
     marks: dict[int, Mark] = field(default_factory=dict)
     reused: int = 0  # number of tokens computed before the request
     from_disk: int = 0  # number of tokens read from disk for the request

@@ -20,6 +20,8 @@ from mlx_engine.hardware import memory
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.part import BLOCK, SavedPart
 from mlx_engine.prefix.part_store import PrefixStore
+from mlx_engine.vision.spans import ImageSpan
+from mlx_engine.vision.spans import whole as whole_images
 
 STATES_EVERY = 4096  # tokens of a long prompt between saved states
 _LEAST_GAIN = 32  # tokens worth reading
@@ -89,12 +91,13 @@ class DiskPrefixes:
         """Return where states of a prompt of `length` tokens are saved regularly."""
         return range(STATES_EVERY, length, STATES_EVERY)
 
-    def find(self, prompt: Sequence[int], beyond: int) -> StoredPrefix | None:
+    def find(self, prompt: Sequence[int], beyond: int, spans: Sequence[ImageSpan] = ()) -> StoredPrefix | None:
         """Return stored parts of a prompt, or None if computing its tokens is faster.
 
         Args:
-            prompt: tokens of the prompt.
+            prompt: keys of the prompt.
             beyond: number of tokens that parts must exceed together.
+            spans: the prompt's images, inside which no parts end.
         """
         usable = prompt[: len(prompt) - 1]
         if len(usable) - beyond < _LEAST_GAIN:
@@ -102,7 +105,9 @@ class DiskPrefixes:
         whole = self._store.whole_parts(self._pair, usable)
         parents = [self._pair, *(part.key for part in whole)]
         if self._needs_states:
-            options = [part for part in self._store.following(parents, True) if tuple(usable[part.start : part.end]) == part.tokens]
+            stored = self._store.following(parents, True)
+            matching = [part for part in stored if tuple(usable[part.start : part.end]) == part.tokens]
+            options = [part for part in matching if whole_images(spans, part.end) == part.end]
             last = max(options, key=lambda part: part.end, default=None)
             parts, length = ([*whole[: last.start // BLOCK], last], last.end) if last else ([], 0)
         else:
@@ -110,6 +115,8 @@ class DiskPrefixes:
             for part in self._store.following(parents[-1:], False):
                 if (reach := part.start + shared_length(part.tokens, usable[part.start :])) > length:
                     parts, length = [*whole, part], reach
+            length = whole_images(spans, length)
+            parts = [part for part in parts if part.start < length]
         if length <= beyond:
             return None
         read, computed = self._store.fact(_READ_RATE), self._store.fact(self._prefill_fact)

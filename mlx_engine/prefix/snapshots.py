@@ -1,6 +1,7 @@
-"""Caches and drafter contexts of earlier requests, looked up by their tokens.
+"""Caches and drafter contexts of earlier requests, looked up by their keys.
 
-A *branch* is a sequence of tokens with everything computed for it. A request continues the branch that shares the most with its
+A *branch* is a sequence of tokens with everything computed for it. Its keys are the tokens, and for images what they show
+(`vision.spans.keys`); no branch is continued inside an image. A request continues the branch that shares the most with its
 prompt, cut back to the shared tokens. Recurrent and rotating caches, and a drafter's sliding windows, cannot be cut back. For
 these, a branch has *marks*: states saved at tokens that the chat template will render the same way again.
 """
@@ -14,6 +15,7 @@ from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.disk import DiskPrefixes
 from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.targets.target import Target
+from mlx_engine.vision.spans import ImageSpan, whole
 
 MAX_BRANCHES = 32  # every prompt is compared with all of them
 _CLOSE_S = 2.0  # seconds for parts that are being written
@@ -75,16 +77,17 @@ class Snapshots:
         """Return an empty branch for a prompt."""
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
-    def take(self, prompt: Sequence[int], chat: str | None = None) -> Branch:
+    def take(self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = ()) -> Branch:
         """Return a branch with the most prompt tokens, but never the last token.
 
         Args:
-            prompt: tokens of the prompt.
+            prompt: keys of the prompt.
             chat: the chat that the branch belongs to on disk; None neither reads nor writes disk.
+            spans: the prompt's images.
         """
-        found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
+        found = [(self._reach(branch, prompt, spans), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))
-        stored = self.disk.find(prompt, length) if self.disk and chat is not None else None
+        stored = self.disk.find(prompt, length, spans) if self.disk and chat is not None else None
         branch, from_disk = self.new_branch(), 0
         if stored is not None and self.disk is not None and self.disk.load(stored, branch):
             length = from_disk = stored.length
@@ -95,14 +98,17 @@ class Snapshots:
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 
-    def stops(self, boundaries: Sequence[int], length: int) -> Sequence[int]:
+    def stops(self, boundaries: Sequence[int], length: int, spans: Sequence[ImageSpan] = ()) -> Sequence[int]:
         """Return the counts of prompt tokens after which to mark a branch.
 
         Args:
             boundaries: counts of tokens that other prompts will share.
             length: of the prompt.
+            spans: the prompt's images.
         """
-        return sorted({*boundaries, *self.disk.regular_states(length)}) if self.disk and boundaries else boundaries
+        if not self.disk or not boundaries:
+            return boundaries
+        return sorted({*boundaries, *(whole(spans, at) for at in self.disk.regular_states(length))} - {0})
 
     def put(self, branch: Branch) -> None:
         """Put a branch back after its request, replacing branches that it contains."""
@@ -144,11 +150,11 @@ class Snapshots:
         """Bytes of all arrays, each counted once."""
         return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
 
-    def _reach(self, branch: Branch, prompt: Sequence[int]) -> int:
+    def _reach(self, branch: Branch, prompt: Sequence[int], spans: Sequence[ImageSpan]) -> int:
         """Return how many prompt tokens the branch covers for both models."""
-        shared, end = min(shared_length(branch.tokens, prompt), len(prompt) - 1), len(prompt)
+        shared, end = whole(spans, min(shared_length(branch.tokens, prompt), len(prompt) - 1)), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
-        live = branch.context.reach(shared, end) if branch.context else shared
+        live = branch.context.reach(whole(spans, branch.context.reach(shared, end)), end) if branch.context else shared
         if self._can_cut or live == len(branch.tokens):
             lengths.append(live)
         return max(lengths, default=0)

@@ -71,9 +71,9 @@ def shift(spans: Iterable[ImageSpan], length: int) -> int:
 
 
 def keys(tokens: list[int], spans: Sequence[ImageSpan]) -> list[int]:
-    """Return what prefixes of a prompt are matched by: its tokens, and keys of its images' content.
+    """Return what prefixes of a prompt are matched by.
 
-    Without images, this is the same list.
+    These are its tokens, and keys of its images' content. Without images, this is the same list.
     """
     if not spans:
         return tokens
@@ -86,5 +86,5 @@ def keys(tokens: list[int], spans: Sequence[ImageSpan]) -> list[int]:
 
 
 def whole(spans: Sequence[ImageSpan], length: int) -> int:
-    """Return a number of tokens, reduced to the start of the image that it ends inside."""
+    """Return a length, reduced to the start of the image that it ends inside."""
     return next((span.start for span in spans if span.start < length < span.end), length)
