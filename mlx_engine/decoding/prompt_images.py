@@ -44,6 +44,8 @@ class PromptImages:
         parts = [(span, max(start, span.start), min(end, span.end)) for span in self.spans if span.start < end and start < span.end]
         if not parts:
             return None
+        whole = all((begin, stop) == (span.start, span.end) for span, begin, stop in parts)
+        assert whole or self.mask == "causal", "a chunk divides an image"
         features = [self.features(span)[begin - span.start : stop - span.start] for span, begin, stop in parts]
         positions = spans.positions(self.spans, end)[:, start:] if self.three_rows else None
         ranges = tuple((begin - start, stop - start) for _, begin, stop in parts)

@@ -7,30 +7,37 @@ from functools import cache
 from typing import Any
 
 import mlx.core as mx
+import mlx.nn as nn
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mlx_lm.models.rope_utils import YarnRoPE
 
+from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding import prompt_images
+from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.prefill import Pace, chunk_end, prefill
 from mlx_engine.decoding.prompt_images import PromptImages
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.stream import Stream, decode
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
 from mlx_engine.targets import image_rows
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.growing import ShiftedCache
-from mlx_engine.targets.image_rows import ImageCache, ImageRows
+from mlx_engine.targets.image_rows import ImageCache, ImageRows, ThreeRowRope
 from mlx_engine.targets.target import Target
 from mlx_engine.vision.spans import ImageSpan
 from tests.benchmarks import dispatches, tracing
-from tests.examples import sampled
+from tests.examples import SAMPLE, sampled
 from tests.golden.drafter_case import Differences
 from tests.golden.vision_case import prompts
 from tests.golden.vision_passes import SeeingTarget, check
 from tests.metal_emulator import kernel
 from tests.metal_emulator.compiler import compilers
 from tests.mlx_engine.conftest import GOLDEN
+from tests.mlx_engine.decoding.streams import Scripted, SometimesWrong
 from tests.mlx_engine.kernels.test_kernels_in_the_loop import Counted
 from tests.mlx_engine.targets.test_compiled import LIKE_KERNELS
 
@@ -225,6 +232,33 @@ def test_a_text_after_a_prompt_with_images_starts_without_a_shift() -> None:
     caches.cut(0)
     list(prefill(one.target, caches, one.tokens[:9], None, None))
     assert caches.shift == 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_drafted_replies_are_the_reference_texts(family: str) -> None:
+    """Rounds of all widths, with one draft of each replaced."""
+    described, one = json.loads((GOLDEN / "vision" / family / "cases.json").read_text()), seeing(family)
+    known = [prompt for prompt in prompts(described) if prompt.spans and one.knows(prompt)]
+    assert len(known) >= 2
+    for number, prompt in enumerate(known[:2] if SAMPLE else known):
+        asked, text = prompt.described["input_ids"], prompt.described["output_ids"]
+        caches, controller = one.target.caches(), Scripted([PassKind("lookup", width) for width in range(2 + number % 3, 17, 3)])
+        list(prefill(one.target, caches, asked, None, None, pace=Pace(32), images=one.images(prompt)))
+        parts = (caches, one.target.vocabulary, Chooser(Sampling(), 0), Penalties(Sampling(), asked), controller)
+        stream = Stream(*parts, asked[-1], len(text), copies=SometimesWrong(text, range(number, 16, 5)))  # type: ignore[arg-type]
+        steps = list(decode(stream, one.target))
+        assert [token for step in steps for token in step.tokens] == text
+        assert {step.accepted < step.drafted for step in steps[1:]} == {False, True}
+
+
+@given(seed=st.integers(0, 99), start=st.integers(0, 5000), rows=st.integers(1, 20))
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16], ids=str)
+@pytest.mark.parametrize("rope", [nn.RoPE(16, base=1e7), YarnRoPE(16, scaling_factor=4.0)], ids=["plain", "yarn"])
+def test_equal_positions_rotate_with_the_modules_bits(rope: Any, dtype: mx.Dtype, seed: int, start: int, rows: int) -> None:
+    x = mx.random.normal((1, 3, rows, 32), key=mx.random.key(seed)).astype(dtype)
+    positions = np.broadcast_to(np.arange(start, start + rows, dtype=np.int32), (3, rows))
+    found = ThreeRowRope(rope, positions, (3, 3, 2))(x)
+    assert found.dtype == dtype and mx.array_equal(found, rope(x, offset=start)).item()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
