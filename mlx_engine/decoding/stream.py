@@ -113,6 +113,7 @@ class Stream:
         opens: whether the next pass is that of the prompt's last token, which is a plain step in no statistics.
         joined: whether another reply ran since the next pass began, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
+        lost: whether nothing continues caches and context, so that `close` does nothing.
     """
 
     caches: Caches
@@ -131,6 +132,7 @@ class Stream:
     opens: bool = True
     joined: bool = False
     ended: bool = False
+    lost: bool = False
     _backlog: Backlog | None = field(init=False, default=None)
     _proposed: Rows | None = field(init=False, default=None)
     _unread: deque[_Unread] = field(init=False, default_factory=deque)
@@ -245,6 +247,8 @@ class Stream:
 
         They end after the last read pass and the queued plain steps. Queued rounds are discarded.
         """
+        if self.lost:
+            return
         if self.queue_ahead and self.context is not None:
             self.caches.finish()
             if self.context.span is not None:

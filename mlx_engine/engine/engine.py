@@ -4,6 +4,7 @@ MLX arrays belong to the thread that created them, so one thread creates an `Eng
 `cancel` events.
 """
 
+import logging
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
@@ -38,7 +39,7 @@ from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
-from mlx_engine.hardware import machine, memory
+from mlx_engine.hardware import gpu_faults, machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.models.files.checkpoint import read_config
@@ -53,6 +54,8 @@ from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.tuning.tuner import tune
+
+log = logging.getLogger(__name__)
 
 _CHECKING = EngineText.of("checking_files", "Checking files")
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
@@ -273,7 +276,18 @@ class Engine:
         Returns:
             The seconds after which to call this again, or None if everything is saved.
         """
-        return self._snapshots.save_next() if self._snapshots is not None else None
+        if self._snapshots is None:
+            return None
+        try:
+            return self._snapshots.save_next()
+        except (RuntimeError, ValueError) as error:
+            if (fault := gpu_faults.find(error)) is None:
+                raise
+        log.warning("GPU error while a prompt was saved: %s", fault.message)
+        self._turns.faults += 1
+        memory.settle()
+        self.free_memory()  # the failed work may have computed any snapshot; the next turn computes the prompt again
+        return None
 
     def free_memory(self, count: int | None = None) -> int:
         """Free memory between two events: snapshots, then MLX's unused buffers.

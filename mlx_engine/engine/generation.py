@@ -13,6 +13,7 @@ import mlx.core as mx
 from mlx_engine.calibration import kernel_selection
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
+from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest, Mode
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
@@ -97,6 +98,7 @@ def generate_reply(
             reply.keep()
             raise
         finally:
+            reply.drop_suspects()
             pair.run_at(length)  # an error of the GPU may have changed the operations
         reply.keep()
         yield reply.finish()
@@ -146,7 +148,7 @@ def _stream(
 
 
 class _PassesLost(Exception):
-    """A device error of another reply made this reply's unread passes worthless."""
+    """Another reply's device error made unread passes worthless, or kernels suspects."""
 
 
 class _Reply:
@@ -175,8 +177,10 @@ class _Reply:
         self._length = len(self._tokens)
         self._keys = prepared.prompt.keys()  # of the prompt; prefixes are matched by them
         self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
-        # For all passes: kernels may break ties differently than MLX
+        # For all passes of an attempt: kernels may break ties differently than MLX
         self._operations = pair.exact_operations if request.exact else pair.operations
+        self._pace = pair.exact_pace if request.exact else pair.pace
+        self._shrunk_rows = PREFILL_ROWS  # smallest size of chunks after one that took too long
         self._faults = self._turns.faults  # of the device, after which unread passes are worthless
         self._reason: StopReason | None = None
         self._rows: Sequence[int] = ()  # that a pass may have that wasn't read
@@ -188,7 +192,8 @@ class _Reply:
         """Yield the events of each step until the reply ends.
 
         After an error of the GPU, nothing that was computed for the reply can be trusted. Its tokens can: they were read before. So
-        they are computed again, by MLX's own operations, and the reply continues with the same text.
+        they are computed again, by MLX's own operations, and the reply continues with the same text. A complete reply needs no more
+        than its tokens.
 
         Raises:
             UserError: the GPU fails without kernels, too.
@@ -197,19 +202,20 @@ class _Reply:
             fault: GpuFault | None = None
             try:
                 yield from self._attempt()
-                break
+                return
             except _PassesLost:
                 pass
-            except (RuntimeError, ValueError) as error:
+            except (RuntimeError, ValueError, MemoryError) as error:
                 fault = gpu_faults.find(error)
-                if fault is None:
+                if fault is None and (self._reason is None or not memory.exhausted(error)):
                     raise
+                self._turns.faults += 1
+            # Outside the handler, because its traceback holds the failed pass's arrays
             self._branch, self._faults = None, self._turns.faults
-            if fault is not None:  # outside the handler, because its traceback holds the failed pass's arrays
+            self.drop_suspects()
+            if fault is not None:
                 self._survive(fault)
             self._prepared = self._prepared.restarted(self._pair.tokenizer)
-        if found := self._blame_kernels():
-            yield found
 
     def keep(self) -> None:
         """Keep the branch for later turns, if the request allows it.
@@ -222,8 +228,8 @@ class _Reply:
         branch.tokens = self._all_keys()
         try:
             self._snapshots.put(branch)
-        except (RuntimeError, ValueError) as error:
-            if gpu_faults.find(error) is None:
+        except (RuntimeError, ValueError, MemoryError) as error:
+            if gpu_faults.find(error) is None and not memory.exhausted(error):
                 raise
             self._turns.faults += 1  # the text is complete, and the next turn computes the prompt again
             memory.settle()
@@ -244,6 +250,9 @@ class _Reply:
     def _attempt(self) -> Generator[Events, None, None]:
         """Compute the tokens so far, and continue the reply."""
         request = self._prepared.request
+        if self._retried_at is None and not request.exact:  # another reply's error may have turned kernels off
+            self._pair.run_at(self._length)
+            self._operations = self._pair.operations
         chat = None if request.private else request.chat
         keys, spans = self._all_keys(), self._prepared.prompt.spans
         branch = self._snapshots.take(keys, chat, spans) if request.reuse else self._snapshots.new_branch(keys)
@@ -266,8 +275,6 @@ class _Reply:
             UserError: another attempt would probably fail, too.
         """
         log.warning("GPU error after %d tokens: %s", len(self._tokens), fault.message)
-        self._turns.faults += 1
-        self._faults = self._turns.faults
         memory.settle()
         mx.clear_cache()
         if self._reason is not None:
@@ -276,14 +283,20 @@ class _Reply:
             self._reason = "cancelled"
             return
         kernels = {*self._operations.kernels, *self._pair.operations.kernels}
-        if not kernels and (fault.by_kernel or self._retried_at == len(self._tokens)):
-            self._suspects = None
+        smaller = fault.too_slow and self._chunks_shrank()
+        if not (kernels or smaller) and (fault.by_kernel or self._retried_at == len(self._tokens)):
             raise fault.error
         if kernels:
-            self._suspects = (fault, self._used(kernels)) if fault.by_kernel else None
+            if fault.by_kernel and (used := self._used(kernels)):
+                self._suspects, self._pair.suspended = (fault, used), True
             self._run_plain()
         self._retried_at = len(self._tokens)
         self._tally.gpu_error = EngineText.of("gpu_error_survived", "Continued after a GPU error: {reason}", reason=fault.reason)
+
+    def _chunks_shrank(self) -> bool:
+        """Return whether a chunk failed and the next ones are smaller than ever."""
+        before, self._shrunk_rows = self._shrunk_rows, min(self._shrunk_rows, self._pace.rows)
+        return self._pace.rows < min([before, *self._rows])
 
     def _used(self, kernels: Collection[str]) -> list[str]:
         """Return the kernels that may have run in the passes that weren't read."""
@@ -300,11 +313,17 @@ class _Reply:
             self._pair.target.use(self._operations)
             self._tally.exact = False  # other operations have chosen the first tokens
 
+    def drop_suspects(self) -> None:
+        """Let other replies run the suspected kernels again, if there are any."""
+        if self._suspects is not None:
+            self._suspects, self._pair.suspended = None, False
+
     def _blame_kernels(self) -> Events:
-        """Turn off failed kernels once the retry passed, or the reply ended during it."""
-        if self._suspects is None or not self._suspects[1]:
+        """Turn off the suspected kernels, because the retry passed without them."""
+        if self._suspects is None:
             return []
-        (fault, names), self._suspects = self._suspects, None
+        fault, names = self._suspects
+        self.drop_suspects()
         template = (
             "Continued without Metal kernels after a GPU error: {reason}. They stay off until you choose Test Kernels in This Mac."
         )
@@ -322,12 +341,12 @@ class _Reply:
     def _prefill(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         last = len(self._tokens) - 1
         yield self._progress(branch, branch.reused)
+        self._check(stream)
         prompt = self._prepared.prompt
         marks = self._snapshots.stops(prompt.boundaries, self._length, prompt.spans)
         # Exact passes have at most `ROWS` rows, except those of the prompt
-        exact = self._prepared.request.exact
-        blocks = range(self._length - 1, last, ROWS) if exact else ()
-        stops, pace = sorted({*marks, *blocks}), self._pair.exact_pace if exact else self._pair.pace
+        blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
+        stops, pace = sorted({*marks, *blocks}), self._pace
         self._rows = [chunk_end(branch.reused, last, stops, pace) - branch.reused]
         for done in prefill(self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, stops, pace):
             if done in marks:
@@ -370,13 +389,14 @@ class _Reply:
                     return
 
     def _check(self, stream: Stream) -> None:
-        """Check that no other reply's device error hit this reply's passes.
+        """Check that no other reply's error concerns this reply's passes or kernels.
 
         Raises:
             _PassesLost: it did.
         """
         if self._faults != self._turns.faults:
-            if stream.has_begun:
+            if stream.has_begun or not {*self._operations.kernels} <= {*self._pair.at(self._length).kernels}:
+                stream.lost = True
                 raise _PassesLost
             self._faults = self._turns.faults
 

@@ -190,9 +190,8 @@ class EngineHost:
         """Save a part of a past prompt. Return the seconds until the next, or None."""
         try:
             return self._engine.save_next() if self._engine is not None and self._queue.empty() else None
-        except Exception as error:
+        except Exception:
             log.exception("A prompt can't be saved")
-            _gpu_error(error)
             return None
 
     def _begin_runs(self) -> None:

@@ -46,6 +46,11 @@ class GpuFault:
     message: str
 
     @property
+    def too_slow(self) -> bool:
+        """Whether less work at a time may pass."""
+        return self.reason is _TOO_SLOW
+
+    @property
     def error(self) -> UserError:
         """The error of a request that the GPU can't run."""
         template = "The GPU failed: {reason}. Try again. If it fails again, quit and reopen Slipstream, or restart the Mac."

@@ -62,6 +62,7 @@ class LoadedPair:
         folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
         operations: the operations in use.
+        suspended: whether all replies run plain MLX for now, because kernels are suspected of an error of the GPU.
         kernel_record: what a canceled kernel selection has found.
         exact_operations: the operations of exact replies.
         exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
@@ -80,6 +81,7 @@ class LoadedPair:
     exact_pace: Pace
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
+    suspended: bool = False
     kernel_record: Any = None
     exact_operations: Operations = field(default_factory=exact_operations)
     exact_history: PairHistory | None = None
@@ -143,9 +145,13 @@ class LoadedPair:
         self.ranges = ((0, operations), *longer)
         self.run_at(0)
 
+    def at(self, length: int) -> Operations:
+        """Return the operations for a context of this length."""
+        return PLAIN if self.suspended else next(each for start, each in reversed(self.ranges) if start <= length)
+
     def run_at(self, length: int) -> None:
         """Switch to the operations for a context of this length."""
-        self.run_operations(next(operations for start, operations in reversed(self.ranges) if start <= length))
+        self.run_operations(self.at(length))
 
     def run_operations(self, operations: Operations) -> None:
         """Switch to these operations."""

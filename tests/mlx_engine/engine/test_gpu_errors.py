@@ -299,7 +299,8 @@ def test_a_reply_can_be_canceled_while_it_is_computed_again(tiny, monkeypatch) -
         got = running.whole
         assert got.reason == "cancelled" and got.tokens == wanted.tokens[: len(got.tokens)]
         assert not any(isinstance(event, Commit) for event in running.events[before:])
-        assert kernel_selection.known(tiny.pair) is not None  # nothing speaks for the kernels
+        assert kernel_selection.known(tiny.pair) is None  # the retry hasn't passed
+        assert tiny.pair.operations.kernels and got.stats.gpu_error.code == "gpu_error_survived"
         assert reply(tiny, request).tokens == wanted.tokens
     finally:
         forget(tiny)
