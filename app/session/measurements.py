@@ -88,7 +88,7 @@ class BackgroundCalibration(QObject):
     def use(self, found: KernelsSelected) -> None:
         """Store new kernel evidence, and recalibrate if kernels are or were in use."""
         before, self.kernels = self.kernels, found
-        self._tasks[:] = [task for task in self._tasks if not isinstance(task, SelectKernels)]
+        self._tasks[:] = [task for task in self._tasks if not (isinstance(task, SelectKernels) and found.complete)]
         if any(trial.used_at for evidence in (before, found) if evidence for trial in evidence.trials):
             self._tasks.append(Calibrate())
         if not self._tasks:

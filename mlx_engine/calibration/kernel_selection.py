@@ -15,7 +15,7 @@ import metal
 from mlx_engine import kernels
 from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.kernel_choice import try_kernels
-from mlx_engine.calibration.kernel_trials import PairTrials, TrialRecord, failure, numbers
+from mlx_engine.calibration.kernel_trials import PairTrials, PassCheck, TrialRecord, failure, numbers
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, Event, WorkProgress
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
@@ -33,9 +33,10 @@ _NO_MEMORY = EngineText.of(
 _NOT_EXACT = EngineText.of(
     "kernels_not_exact", "not exact: with the kernels, DFlash and plain decoding differ by more than rounding error"
 )
+_NOT_COMPARED = EngineText.of("kernels_not_compared", "not compared: replies with or without the kernels are missing")
 _QUESTION = "Write the numbers from one to forty in words, separated by commas."
 _TOKENS = 64
-_FORMAT = 6  # of saved evidence
+_FORMAT = 7  # of saved evidence
 
 
 Runner = Callable[[Compare, threading.Event], Iterator[Event]]
@@ -56,13 +57,13 @@ def select(
 ) -> Iterator[WorkProgress | KernelsSelected]:
     """Find, use, and save the kernels that speed up a pair and preserve its text.
 
-    Takes minutes, see `docs/kernels.md`.
+    Takes minutes, see `docs/kernels.md`. Kernels that failed in replies before stay off.
 
     Args:
         pair: the pair, which must have a drafter.
         compare: compares the pair's replies with and without DFlash.
         cancel: set to stop. The pair then runs its previous kernels, and a later call reuses the measurements so far.
-        again: whether to repeat a known selection.
+        again: whether to repeat a complete selection, and to test kernels that failed before, too.
         seconds: stop in this time, as if canceled, but not before there is a new result.
 
     Yields:
@@ -75,11 +76,14 @@ def select(
         raise UserError("no_kernels_to_try", "This pair has no kernels to test, because it has no drafter.")
     if not available():
         raise UserError("no_kernels_without_metal", "Kernels can't be tested: Metal isn't available on this machine.")
-    if not again and (found := known(pair)):
+    found = None if again else known(pair)
+    if found is not None and found.complete:
         yield found
         return
-    ranges = pair.ranges
-    record = pair.kernel_record = pair.kernel_record or TrialRecord()
+    failed = {(trial.kernel, 0): PassCheck(trial.why) for trial in found.trials} if found else {}
+    if pair.kernel_record is None or pair.kernel_record.failed != failed:
+        pair.kernel_record = TrialRecord(failed=failed)
+    ranges, record = pair.ranges, pair.kernel_record
     began, size = clock(), record.size
 
     def must_stop(share: float = 0.9) -> bool:
@@ -96,17 +100,19 @@ def select(
                     yield event
                     continue
                 _use(pair, event)
-                chosen = pair.ranges
+                chosen, problems = pair.ranges, list[EngineText | None]()
                 for start, operations in chosen:
                     for width in _widths(operations, pair.info.block_size):
-                        if (start, width) not in record.problems:
+                        key = start, width, tuple(operations.kernels)
+                        if key not in record.problems:
                             if must_stop(share=0.5):
                                 return
                             problem = _problem(pair, operations, width, compare, cancel)
                             if cancel.is_set():
                                 return
-                            record.problems[start, width] = problem
-                if why := next(filter(None, record.problems.values()), None):
+                            record.problems[key] = problem
+                        problems.append(record.problems[key])
+                if why := next(filter(None, problems), None):
                     event, chosen = _without(event, why), ((0, PLAIN),)
                 ranges, pair.kernel_record = chosen, None
                 yield replace(event, saved=save(pair, event))
@@ -131,19 +137,15 @@ def _problem(pair: LoadedPair, operations: Operations, width: int, compare: Runn
     pair.use(operations)
     question = (Message("user", _QUESTION),)
     request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=width)
-    *_, end = compare(Compare((request,)), cancel)
+    end = next((event for event in compare(Compare((request,)), cancel) if isinstance(event, CompareResult)), None)
+    if end is None or not all(result.runs for result in end.results):
+        return _NOT_COMPARED
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
-    if not isinstance(end, CompareResult):
-        return None
     errors = [run.gpu_error for result in end.results for run in result.runs if run.gpu_error is not None]
     for error in errors:
         if error.code == "kernels_turned_off":
-            return _failed(str(dict(error.values)["reason"]))
+            return failure(str(dict(error.values)["reason"]))
     return None if end.results[1].verdict in allowed else _NOT_EXACT
-
-
-def _failed(reason: str) -> EngineText:
-    return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 
 
 def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
@@ -178,7 +180,7 @@ def turn_off(pair: LoadedPair, names: Collection[str], message: str) -> KernelsS
     Returns:
         The evidence, which is saved.
     """
-    found, why = known(pair) or KernelsSelected(()), _failed(message)
+    found, why = known(pair) or KernelsSelected((), complete=False), failure(message)
     others = {trial.kernel: trial for trial in found.trials}
     failed = {name: replace(others.get(name, KernelTrial(name, why)), used_at=(), why=why) for name in names}
     found = replace(found, trials=tuple((others | failed).values()))
@@ -223,7 +225,8 @@ def known(pair: LoadedPair) -> KernelsSelected | None:
     try:
         data = saved_calibration.read("kernels", _identity(pair))
         trials = tuple(_trial(each) for each in data["trials"])
-        return KernelsSelected(trials, tuple(map(int, data["depths"])), int(data["switch"]), saved=True)
+        depths, switch = tuple(map(int, data["depths"])), int(data["switch"])
+        return KernelsSelected(trials, depths, switch, saved=True, complete=bool(data["complete"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -62,12 +62,17 @@ class TrialRecord:
     Attributes:
         checks: by kernel and width; width 0 stands for made-up cases.
         turns: by depth.
-        problems: why replies can't use the chosen kernels, or None, by context length and width.
+        problems: why replies can't use the chosen kernels, or None, by context length, width, and names of the kernels.
+        failed: checks of kernels that failed in replies, and aren't tested.
     """
 
     checks: dict[tuple[str, int], PassCheck] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)
-    problems: dict[tuple[int, int], EngineText | None] = field(default_factory=dict)
+    problems: dict[tuple[int, int, Names], EngineText | None] = field(default_factory=dict)
+    failed: Mapping[tuple[str, int], PassCheck] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.checks.update(self.failed)
 
     @property
     def size(self) -> int:
@@ -176,8 +181,8 @@ def _wrong(detail: str) -> EngineText:
     return EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=detail)
 
 
-def failure(error: Exception) -> EngineText:
-    """Return the reason for not using a kernel that raised an exception."""
+def failure(error: Exception | str) -> EngineText:
+    """Return the reason for not using a kernel that raised this error."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return EngineText.of("kernel_fails", "failed during generation: {reason}", reason=reason)
 

@@ -59,9 +59,10 @@ def row_ranges(used_at: Iterable[KernelRows]) -> str:
 
 @dataclass(frozen=True)
 class KernelsSelected:
-    """The trials of all Metal kernels, after which the loaded pair runs the used ones.
+    """The trials of Metal kernels, after which the loaded pair runs the used ones.
 
     Attributes:
+        complete: whether all kernels were tested. Otherwise these are the ones that failed in replies before.
         depths: measured context lengths in tokens, ascending.
         switch: context length from which the kernels of the last depth replace those of the first; 0 if they are the same.
         saved: whether later starts use the selection too.
@@ -71,6 +72,7 @@ class KernelsSelected:
     depths: tuple[int, ...] = ()
     switch: int = 0
     saved: bool = False
+    complete: bool = True
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ class Engine:
                 yield replace(
                     event.info,
                     calibrated=plain or event.history.costs.table.reliable,
-                    kernels_selected=plain or not kernel_selection.available() or kernels is not None,
+                    kernels_selected=plain or not kernel_selection.available() or (kernels is not None and kernels.complete),
                     kernels=kernels,
                 )
 

@@ -6022,9 +6022,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>schlägt im Einsatz fehl: {reason}</translation>
+            <source>kernels_not_compared</source>
+            <extracomment>not compared: replies with or without the kernels are missing</extracomment>
+            <translation>nicht verglichen: Antworten mit oder ohne die Kernel fehlen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
@@ -6055,6 +6055,12 @@
             <source>no_metal</source>
             <extracomment>Metal isn't available on this machine</extracomment>
             <translation>dieser Computer hat kein Metal</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>schlägt im Einsatz fehl: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />

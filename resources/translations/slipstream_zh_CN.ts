@@ -6022,9 +6022,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
-            <source>kernel_fails</source>
-            <extracomment>failed during generation: {reason}</extracomment>
-            <translation>使用时失败：{reason}</translation>
+            <source>kernels_not_compared</source>
+            <extracomment>not compared: replies with or without the kernels are missing</extracomment>
+            <translation>未比较：缺少使用内核或不使用内核的回复</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
@@ -6055,6 +6055,12 @@
             <source>no_metal</source>
             <extracomment>Metal isn't available on this machine</extracomment>
             <translation>这台电脑没有 Metal</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/calibration/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>failed during generation: {reason}</extracomment>
+            <translation>使用时失败：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_trials.py" />

@@ -15,15 +15,17 @@ import pytest
 from mlx_engine.calibration import kernel_selection, kernel_trials, saved_calibration, self_check
 from mlx_engine.cli import main
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import CompareResult, TextDifference
+from mlx_engine.contract.events import CompareResult, ContestantResult, Failed, PairInfo, TextDifference
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
-from mlx_engine.contract.requests import SelectKernels
+from mlx_engine.contract.requests import BOTH_MODES, SelectKernels
 from mlx_engine.decoding.costs import LADDER
 from mlx_engine.engine import engine
+from mlx_engine.engine.engine import Engine
 from mlx_engine.kernels.operations import KERNELS, PLAIN, SEVERAL_ROWS
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.calibration.simulated_mac import WIDTHS, SimulatedMac
 from tests.mlx_engine.engine.failing_kernels import HANG, VICTIM, FailingKernels, failing
+from tests.mlx_engine.scripted_engine import stats
 
 FOUND = KernelsSelected(
     (
@@ -40,6 +42,8 @@ FOUND = KernelsSelected(
     (256,),
     saved=True,
 )
+RUNS = (stats("dflash"),)
+IDENTICAL = CompareResult(tuple(ContestantResult(contestant, runs=RUNS) for contestant in BOTH_MODES))
 
 
 def _nothing_wrong(name: str, build: Any) -> Iterator[None]:
@@ -194,6 +198,67 @@ def test_kernels_that_fail_in_the_compared_replies_are_off(demo, with_metal, mon
     demo.pair.use(PLAIN)
 
 
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [],
+        [None],
+        [Failed("gpu_failed", "The GPU failed.")],
+        [CompareResult((IDENTICAL.results[0], ContestantResult(BOTH_MODES[1])))],
+    ],
+)
+def test_kernels_whose_replies_were_not_compared_are_off(demo, with_metal, ends) -> None:
+    found = select(demo.pair, lambda request, cancel: iter(ends))
+    assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_compared"
+    assert demo.pair.operations == PLAIN
+
+
+def select(pair, compare: Any = lambda request, cancel: iter([IDENTICAL]), again: bool = False) -> KernelsSelected:
+    *_, found = kernel_selection.select(pair, compare, threading.Event(), again)
+    assert isinstance(found, KernelsSelected) and found.complete and found == kernel_selection.known(pair)
+    return found
+
+
+@pytest.mark.parametrize("failed", [{"kv_injection"}, {"verify_matmul", "block_verify"}])
+@pytest.mark.parametrize("before", ["not", "in part", "selected"])
+def test_a_kernel_that_failed_stays_off_until_it_is_tested_on_request(demo, with_metal, failed, before) -> None:
+    pair = demo.pair
+    if before == "selected":
+        select(pair)
+    elif before == "in part":
+        for event, _ in zip(kernel_selection.select(pair, engine.compare, threading.Event()), range(40), strict=False):
+            assert not isinstance(event, KernelsSelected)
+    kernel_selection.turn_off(pair, sorted(failed), "hang")
+    evidence = kernel_selection.known(pair)
+    assert evidence is not None and evidence.complete is (before == "selected")
+    kernel_selection.restore(pair)  # as at the next start
+    found = select(pair)
+    assert [trial.kernel for trial in found.trials] == list(KERNELS)
+    assert {trial.kernel for trial in found.trials if trial.why.code == "kernel_fails"} == failed
+    assert bool(pair.operations.kernels) is ("kv_injection" not in failed)
+    assert [trial.kernel for trial in select(pair, again=True).trials if trial.used_at] == ["kv_injection"]
+    pair.use(PLAIN)
+
+
+def test_kernels_are_selected_after_one_failed_in_a_reply(tiny, with_metal) -> None:
+    *_, info = Engine().load(*tiny.pair.folders)
+    assert isinstance(info, PairInfo) and not info.kernels_selected and info.kernels is None
+    off = kernel_selection.turn_off(tiny.pair, ["verify_matmul"], "hang")
+    *_, info = Engine().load(*tiny.pair.folders)
+    assert not info.kernels_selected and info.kernels == off
+    select(tiny.pair)
+    *_, info = Engine().load(*tiny.pair.folders)
+    assert info.kernels_selected
+    tiny.pair.use(PLAIN)
+
+
+def test_problems_of_other_kernels_do_not_count(demo, with_metal) -> None:
+    others = {(0, width, ("block_verify",)): EngineText.of("kernels_not_exact", "not exact") for width in LADDER}
+    demo.pair.kernel_record = kernel_trials.TrialRecord(problems=others)
+    assert [trial.kernel for trial in select(demo.pair).trials if trial.used_at] == ["kv_injection"]
+    demo.pair.use(PLAIN)
+
+
 def test_a_stopped_selection_leaves_the_pair_as_it_was(demo, with_metal) -> None:
     cancel = threading.Event()
     events = demo.run(SelectKernels(), cancel)
@@ -232,7 +297,7 @@ def test_a_selection_in_parts_ends_with_the_same_result(demo, with_metal, monkey
         def compare(request, cancel):
             compared.append(mac.now)
             mac.now += 8.0
-            return iter([None])
+            return iter([IDENTICAL])
 
         found, parts = in_parts(demo.pair, mac, seconds, compare)
         (with_metal / "kernels").rename(with_metal / f"after parts of {seconds}")
@@ -274,7 +339,7 @@ def test_evidence_is_saved_for_the_pair_and_damaged_files_are_ignored(tiny, demo
         json.dumps({**good, "result": {**good["result"], "trials": [{**trial, "kernel": "unknown"}]}}),
         json.dumps({**good, "result": {**good["result"], "trials": [{**trial, "savings": [{"at": trial["used_at"][0]}]}]}}),
         json.dumps({**good, "result": {**good["result"], "trials": [{**trial, "used_at": [256]}]}}),
-        json.dumps({**good, "of": {**good["of"], "format": 5}}),  # measured again
+        json.dumps({**good, "of": {**good["of"], "format": 6}}),  # measured again
         json.dumps({**good, "of": {}}),
     ):
         file.write_text(nonsense)

@@ -116,6 +116,20 @@ def test_turning_all_kernels_off_causes_another_calibration(qtbot: QtBot) -> Non
     assert host.wait(120)
 
 
+@pytest.mark.parametrize("complete", [False, True])
+def test_kernels_that_fail_in_a_reply_do_not_replace_the_selection(qtbot: QtBot, complete: bool) -> None:
+    engine = ScriptedEngine(pair=replace(PAIR, kernels_selected=False))
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
+    loading = PairLoader(thread)
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: loading.pair is not None, timeout=PATIENCE_MS)
+    loading.calibration.use(KernelsSelected((KernelTrial("kv_injection", reason("failed")),), saved=True, complete=complete))
+    rest(qtbot, thread, loading)
+    assert len(engine.proofs) == (not complete)
+    assert host.wait(120)
+
+
 def test_a_calibrated_pair_is_not_calibrated_again(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     host = EngineHost(lambda: engine)
