@@ -19,11 +19,11 @@ from mlx_engine.decoding.costs import LADDER, CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory
 from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.models.library.measured_costs import FORMAT
 
 _DEPTHS = (128, 2048, 8192)  # cached tokens
 _TIMES = 4  # timed runs of each pass, after a warm-up
 _ENOUGH_S = 8.0  # seconds after which no further depth is started
-_FORMAT = 7  # of saved tables
 _NO_MEMORY = EngineText.of(
     "no_memory_to_calibrate", "There isn't enough memory to calibrate. Quit other apps, or load a smaller model."
 )
@@ -150,7 +150,7 @@ def _positive(values: list[float]) -> tuple[float, ...]:
 def _identity(pair: LoadedPair) -> dict[str, Any]:
     backend = blas.prepare()
     return saved_calibration.identity(pair) | {
-        "format": _FORMAT,
+        "format": FORMAT,
         "block": pair.info.block_size,
         "backend": [backend.name, backend.threads],
         "kernels": [

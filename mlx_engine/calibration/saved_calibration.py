@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def read(kind: str, of: dict[str, Any]) -> Any:
 def write(kind: str, of: dict[str, Any], result: Any) -> bool:
     """Save a result; return False if the folder isn't writable."""
     try:
-        write_json(_file(kind, of), {"of": of, "result": result})
+        write_json(_file(kind, of), {"measured": time.time(), "of": of, "result": result})
     except UserError:
         return False
     return True

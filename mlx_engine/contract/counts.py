@@ -19,6 +19,8 @@ class Counts:
     accepted: int = 0
     plain_steps: int = 0
     lookup_rounds: int = 0
+    lookup_tested: int = 0
+    lookup_accepted: int = 0
     trials: int = 0
     waiting_s: float = 0.0
     prefill_s: float = 0.0

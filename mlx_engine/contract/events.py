@@ -242,7 +242,7 @@ class Stats:
         ttft_s: seconds from the request to the first token, including all waiting.
         decode_tok_s: (tokens - 1) / decode_s.
         peak_memory_bytes: peak memory of all replies that ran at the same time.
-        lookup_rounds: rounds whose drafts were copied from the prompt and reply.
+        lookup_rounds: rounds whose drafts were copied from the prompt and reply. `lookup_tested` and `lookup_accepted` are theirs.
         trials: passes run only to measure their cost or the number of tokens they yield.
         why_plain: why the whole reply was decoded plainly.
         plain_because: reasons for plain steps of a DFlash reply, with counts.
@@ -278,6 +278,8 @@ class Stats:
     seed: int
     why_plain: EngineText | None = None
     lookup_rounds: int = 0
+    lookup_tested: int = 0
+    lookup_accepted: int = 0
     trials: int = 0
     plain_because: tuple[tuple[EngineText, int], ...] = ()
     exact: bool = False

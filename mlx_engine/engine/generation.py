@@ -443,6 +443,7 @@ class Tally:
         """Return the statistics so far."""
         prefill = self._first or 0.0
         decoding = self._last - prefill if self._first is not None else 0.0
+        looked_up = [step for step in self.rounds if step.proposer == "lookup"]
         return Stats(
             mode=self.mode,
             prompt_tokens=self.prompt_tokens,
@@ -463,7 +464,9 @@ class Tally:
             why_plain=self.why_plain,
             peak_memory_bytes=mx.get_peak_memory(),
             seed=self.seed,
-            lookup_rounds=sum(step.proposer == "lookup" for step in self.rounds),
+            lookup_rounds=len(looked_up),
+            lookup_tested=sum(step.tested for step in looked_up),
+            lookup_accepted=sum(step.accepted for step in looked_up),
             trials=sum(step.trial for step in (*self.rounds, *self._plain)),
             exact=self.exact,
             plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),

@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from math import inf
 from pathlib import Path
 
 import platformdirs
@@ -14,7 +15,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_json
 from mlx_engine.hardware.machine import machine_model
 
-_MOST_FILES = 200
+FORMAT = 8  # of saved cost tables
 _LONGEST = 3600.0  # seconds; longer times are invalid
 PairNames = tuple[str, str]  # repos, or names of folders
 
@@ -36,21 +37,20 @@ class MeasuredCosts:
 def measured_costs() -> dict[tuple[PairNames, tuple[int, int]], MeasuredCosts]:
     """Return the costs measured on this machine by the pair's names and bytes.
 
-    Of several measurements, the latest counts.
+    Of several measurements, the latest counts: with other kernels, for example, or another number of threads.
     """
     folder = platformdirs.user_cache_path("Slipstream", appauthor=False) / "calibration"
-    try:
-        files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[-_MOST_FILES:]
-    except OSError:
-        return {}
-    return {found[0]: found[1] for file in files if (found := _read(file)) is not None}
+    found = [each for file in folder.glob("*.json") if (each := _read(file)) is not None]
+    return {pair: costs for _, pair, costs in sorted(found, key=lambda each: each[0])}
 
 
-def _read(file: Path) -> tuple[tuple[PairNames, tuple[int, int]], MeasuredCosts] | None:
+def _read(file: Path) -> tuple[float, tuple[PairNames, tuple[int, int]], MeasuredCosts] | None:
+    """Return when costs were measured, their pair, and the costs; None if they can't be used."""
     try:
         saved = read_json(file)
         of, table = saved["of"], saved["result"]
-        if of["mlx"] != version("mlx") or of["machine"][1] != machine_model():
+        [measured] = _positive([saved["measured"]], most=inf)
+        if of["format"] != FORMAT or of["mlx"] != version("mlx") or of["machine"][1] != machine_model():
             return None
         target, target_bytes, drafter, drafter_bytes = of["pair"][:4]
         rounds = tuple(
@@ -60,12 +60,12 @@ def _read(file: Path) -> tuple[tuple[PairNames, tuple[int, int]], MeasuredCosts]
         costs = MeasuredCosts(tuple(map(int, table["widths"])), _positive(table["plain"]), rounds)
         if not costs.plain or len(costs.plain) != len(rounds) or any(len(row) != len(costs.widths) for row in rounds):
             return None
-        return ((str(target), str(drafter)), (int(target_bytes), int(drafter_bytes))), costs
+        return measured, ((str(target), str(drafter)), (int(target_bytes), int(drafter_bytes))), costs
     except (UserError, ValueError, KeyError, TypeError, IndexError, OverflowError, PackageNotFoundError):
         return None
 
 
-def _positive(values: Sequence[float]) -> tuple[float, ...]:
-    if not all(0 < value < _LONGEST for value in values):
+def _positive(values: Sequence[float], most: float = _LONGEST) -> tuple[float, ...]:
+    if not all(0 < value < most for value in values):
         raise ValueError("not seconds")
     return tuple(map(float, values))

@@ -37,7 +37,7 @@ _PATIENCE = 5.0  # seconds to wait for another writer
 _MODES: tuple[Mode, ...] = ("dflash", "plain")
 _ACCEPTANCE = "acceptance"
 _LIMITS = {"dflash": (1e-3, 1e9), "plain": (1e-3, 1e9), _ACCEPTANCE: (0.0, 1.0)}  # values outside are invalid
-# Rates of replies by mode, and under `_ACCEPTANCE` the share of tested drafts that each reply accepted
+# Rates of replies by mode, and under `_ACCEPTANCE` the share of the drafter's tested drafts that each reply accepted
 Rates = dict[str, list[float]]
 SpeedKind = Literal["plain", "dflash", "chat", "code"]  # `dflash` has all texts, `code` also math
 
@@ -201,8 +201,9 @@ def record_speeds(key: str, replies: Iterable[Stats]) -> bool:
         rates = pairs.pop(key, {})
         for stats in telling:
             rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s or 0)][-_LAST:]
-            if stats.tested >= _LEAST_TOKENS:
-                rates[_ACCEPTANCE] = [*rates.get(_ACCEPTANCE, []), stats.accepted / stats.tested][-_LAST:]
+            tested, accepted = stats.tested - stats.lookup_tested, stats.accepted - stats.lookup_accepted  # the drafter's
+            if tested >= _LEAST_TOKENS:
+                rates[_ACCEPTANCE] = [*rates.get(_ACCEPTANCE, []), accepted / tested][-_LAST:]
         pairs[key] = rates  # last: the most recently used
         write_json(path, {"of": _this_machine(), "pairs": dict(list(pairs.items())[-_MOST_PAIRS:])})
     except UserError:

@@ -27,9 +27,12 @@ from mlx_engine.contract.events import (
     PairInfo,
 )
 from mlx_engine.contract.requests import Compare, Contestant, LoadPair, Message, with_drafters
+from mlx_engine.decoding.stream import Step
+from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine import engine as engine_module
 from mlx_engine.engine import local_comparison
 from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.generation import Tally
 from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, record_speeds, speed_key
@@ -322,6 +325,15 @@ def test_a_tuned_pair_is_loaded_again_without_lora_weights(pairs: Pairs, monkeyp
     assert asked == []
     compared(engine, (target, drafters[:2]), tuned=False)
     assert asked == [(drafters[0], False), (drafters[1], False)]
+
+
+def test_drafts_of_lookup_are_counted_apart() -> None:
+    tally = Tally(ReplyClock(ReplyTurns()), "dflash", 1, None, False)
+    for proposer, tested, accepted in (("target", 0, 0), ("drafter", 7, 4), ("lookup", 5, 5), ("lookup", 2, 1)):
+        tally.add(Step((3,), (proposer,), 8, tested, tested, accepted, proposer), 1, 0.1)
+    found = tally.stats()
+    assert (found.tested, found.accepted) == (14, 10)
+    assert (found.lookup_rounds, found.lookup_tested, found.lookup_accepted) == (2, 7, 6)
 
 
 def test_a_lookup_reply_uses_no_drafts(pairs: Pairs) -> None:

@@ -1,6 +1,7 @@
 """Predicted speeds from bytes and rates, and measured speeds that replace them."""
 
 import json
+import os
 import platform
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from mlx_engine.drafters.mtp.config import Experts, MtpConfig
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse
 from mlx_engine.models.library import speeds as speeds_module
-from mlx_engine.models.library.measured_costs import MeasuredCosts, measured_costs
+from mlx_engine.models.library.measured_costs import FORMAT, MeasuredCosts, measured_costs
 from mlx_engine.models.library.pass_times import PassTimes
 from mlx_engine.models.library.speeds import (
     MeasuredSpeeds,
@@ -188,9 +189,11 @@ def test_the_acceptance_of_replies_is_saved() -> None:
     key = speed_key("a/b", "c/d")
     for tested, accepted in ((100, 75), (8, 1), (40, 10)):
         assert record_speeds(key, [replace(stats(40.0), tested=tested, accepted=accepted)])
+    assert record_speeds(key, [replace(stats(40.0), tested=140, accepted=120, lookup_tested=100, lookup_accepted=100)])
+    assert record_speeds(key, [replace(stats(40.0), tested=108, accepted=98, lookup_tested=100, lookup_accepted=90)])
     saved = MeasuredSpeeds()
-    assert saved.acceptance(key) == [0.75, 0.25], "8 drafts say little"
-    assert saved.rates(key) == {"dflash": [40.0] * 3} and saved.acceptance("other") == []
+    assert saved.acceptance(key) == [0.75, 0.25, 0.5], "8 drafts say little, and copies say nothing about the drafter"
+    assert saved.rates(key) == {"dflash": [40.0] * 5} and saved.acceptance("other") == []
 
 
 def test_measured_replies_replace_all_predictions_of_drafting() -> None:
@@ -226,9 +229,28 @@ def cache() -> Iterator[None]:
         yield
 
 
+def identity() -> dict[str, object]:
+    return saved_calibration.identity(SimpleNamespace(info=INFO, dtype=mx.float16)) | {"format": FORMAT}
+
+
+@given(st.permutations(range(4)), st.permutations(range(4)))
+@cache()
+def test_the_latest_calibration_counts_whichever_file_is_newer(measured: list[int], written: list[int]) -> None:
+    for at, (when, modified) in enumerate(zip(measured, written, strict=True)):
+        of = identity() | {"backend": at}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(saved_calibration.time, "time", lambda when=when: 1e9 + when)
+            assert saved_calibration.write("calibration", of, asdict(replace(TABLE, plain=(0.1 + when, 0.2))))
+        os.utime(saved_calibration._file("calibration", of), (modified, modified))
+    (costs,) = measured_costs().values()
+    assert costs.plain == (3.1, 0.2)
+    other = identity() | {"backend": 4, "format": FORMAT + 1}
+    assert saved_calibration.write("calibration", other, asdict(TABLE)) and list(measured_costs().values()) == [costs]
+
+
 @cache()
 def test_calibrated_costs_are_found_by_names_and_sizes() -> None:
-    of = saved_calibration.identity(SimpleNamespace(info=INFO, dtype=mx.float16))
+    of = identity()
     assert saved_calibration.write("calibration", {**of, "backend": "first"}, asdict(TABLE))
     (costs,) = measured_costs().values()
     assert measured_costs() == {(("a/b", "c/d"), (5, 1)): costs}
@@ -239,12 +261,13 @@ def test_calibrated_costs_are_found_by_names_and_sizes() -> None:
 @given(st.recursive(st.none() | st.floats() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3), max_leaves=4))
 @cache()
 def test_damaged_calibrations_are_ignored(odd: object) -> None:
-    of = saved_calibration.identity(SimpleNamespace(info=INFO, dtype=mx.float16))
+    of = identity()
     for name in ("widths", "plain", "verify", "draft"):
         assert saved_calibration.write("calibration", of, {**asdict(TABLE), name: odd})
         for costs in measured_costs().values():
             assert all(costs.seconds(width, full) > 0 for width in (1, *costs.widths) for full in (True, False))
-    for raw in (odd, {"of": odd}, {"of": of, "result": odd}, {"of": {**of, "pair": odd}, "result": asdict(TABLE)}):
+    whole = {"measured": 1e9, "of": of, "result": asdict(TABLE)}
+    for raw in (odd, {"of": odd}, *({**whole, name: odd} for name in whole), {**whole, "of": {**of, "pair": odd}}):
         (saved_calibration.folder("calibration") / "x.json").write_text(json.dumps(raw), encoding="utf-8")
         measured_costs()
 
