@@ -340,8 +340,6 @@ TERMINAL = {
 NO_TERMINAL = {
     "mlx_engine/hardware/child_loop.py": {"sys.stdin", "sys.stdout"},
     "mlx_engine/hardware/child_process.py": {"os.write"},
-    "mlx_engine/formats/template_child.py": {"sys.stdin", "sys.stdout"},
-    "mlx_engine/formats/template_sandbox.py": {"os.write"},
     "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
     "mlx_engine/cli/arguments.py": {"sys.stdin"},
     "mlx_engine/cli/chat.py": {"sys.stdin"},

@@ -1,17 +1,13 @@
-"""A process that renders chat templates and that the engine can kill.
+"""The child process that renders chat templates.
 
 Templates are programs from the hub. The environment is that of transformers' `apply_chat_template`. Imports only Jinja, so that it
 starts quickly.
 
-Usage: python template_child.py SECONDS BYTES    reads a line of JSON per chat, writes a line of JSON per prompt
+Usage: python -m mlx_engine.formats.template_child BYTES    answers requests on its pipes: a chat in JSON, a prompt in JSON
 """
 
 import json
-import os
-import resource
-import signal
 import sys
-from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -21,7 +17,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
-TOO_LARGE = 3  # exit status
+from mlx_engine.hardware import child_loop
+
 _LARGEST_ADDITION = 1 << 20  # characters that a template may add to a chat; tokenizing them takes a second
 _LONGEST_REASON = 1000  # characters
 
@@ -90,8 +87,8 @@ def _compiled(template: str) -> jinja2.Template:
     return environment.from_string(template)
 
 
-def _answer(request: bytes) -> bytes:
-    template, variables = json.loads(request.decode("utf-8", "surrogatepass"))
+def _answer(request: memoryview) -> bytes:
+    template, variables = json.loads(bytes(request).decode("utf-8", "surrogatepass"))
     try:
         text = _compiled(template).render(**variables)
         if len(text) > 2 * len(request) + _LARGEST_ADDITION:
@@ -101,31 +98,8 @@ def _answer(request: bytes) -> bytes:
         raise
     except Exception as error:  # templates raise anything
         answer = {"reason": str(error)[:_LONGEST_REASON]}
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-
-
-def main(seconds: int, memory: int) -> None:
-    """Answer requests until standard input ends.
-
-    Args:
-        seconds: limit for each prompt. The kernel then ends this process, even if the engine was killed.
-        memory: bytes of address space.
-    """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # on macOS, where every process reserves more; the engine watches the memory
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    sys.stdout.buffer.write(b"\n")  # ready
-    sys.stdout.buffer.flush()
-    while request := sys.stdin.buffer.readline():
-        signal.alarm(seconds)
-        try:
-            answer = _answer(request)
-        except MemoryError:
-            os._exit(TOO_LARGE)
-        sys.stdout.buffer.write(answer)
-        sys.stdout.buffer.flush()
-        signal.alarm(0)
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    child_loop.serve(_answer, int(sys.argv[1]))

@@ -5,21 +5,13 @@ templates are rendered in a child process that is killed when it exceeds a limit
 `apply_chat_template` is done here, on a thread that can be abandoned.
 """
 
-import ctypes
 import json
-import os
-import selectors
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
-from math import ceil
-from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -27,14 +19,12 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from transformers import PreTrainedTokenizerBase
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.formats import template_child
+from mlx_engine.hardware.child_process import ChildCancelled, ChildFailure, ChildProcess
 
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
 MEMORY = 1 << 30  # bytes of the child
-_START_SECONDS = 60.0
 _TOKENIZER_SECONDS = 60.0  # for one prompt; a million tokens take a few seconds
 _POLL_SECONDS = 0.02
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 T = TypeVar("T")
 _turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()  # by tokenizer
@@ -110,26 +100,11 @@ def tokenizer_crash(error: BaseException) -> UserError:
     return UserError("tokenizer_crashes", template, reason=str(error))
 
 
-class TemplateProcess:
-    """The child process that renders chat templates.
-
-    It starts when it is first needed, and again after it was killed.
-    """
+class TemplateProcess(ChildProcess):
+    """The child process that renders chat templates."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._ready = False
-
-    def start(self) -> None:
-        """Start the process before it is needed, without waiting for it."""
-        with self._lock, suppress(UserError):  # the rendering reports it
-            self._start()
-
-    def stop(self) -> None:
-        """End the process."""
-        with self._lock:
-            self._kill()
+        super().__init__("mlx_engine.formats.template_child", MEMORY)
 
     def render(self, template: str, variables: dict[str, Any]) -> str:
         """Render a template with these variables.
@@ -139,99 +114,16 @@ class TemplateProcess:
             RenderingCancelled: the event of `cancelled_by` was set.
             TemplateRejection: the template raised an error.
         """
-        request = json.dumps([template, variables], ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-        with self._lock:
-            try:
-                process = self._start()
-                if not self._ready:
-                    self._exchange(process, b"", _START_SECONDS)
-                    self._ready = True
-                answer = json.loads(self._exchange(process, request, SECONDS).decode("utf-8", "surrogatepass"))
-            except BaseException:
-                self._kill()
-                raise
+        request = json.dumps([template, variables], ensure_ascii=False).encode("utf-8", "surrogatepass")
+        try:
+            answer = json.loads(bytes(self.ask([request], SECONDS, MEMORY, _cancel.get())).decode("utf-8", "surrogatepass"))
+        except ChildCancelled:
+            raise RenderingCancelled from None
+        except ChildFailure as failure:
+            raise {"slow": _too_slow, "large": _too_large}.get(failure.reason, _ended)() from failure
         if "reason" in answer:
             raise TemplateRejection(answer["reason"])
         return answer["text"]
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self._kill()
-        # A bundle contains no Python program; the app runs the module
-        in_python = "python" in Path(sys.executable).name.lower()
-        program = (
-            [sys.executable, "-P", template_child.__file__] if in_python else [sys.executable, "--child", template_child.__name__]
-        )
-        try:
-            self._process = subprocess.Popen(
-                [*program, str(ceil(SECONDS) + 1), str(MEMORY)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # so that Ctrl-C in a terminal doesn't reach it
-            )
-        except OSError as error:
-            raise _ended() from error
-        assert self._process.stdin
-        os.set_blocking(self._process.stdin.fileno(), False)
-        return self._process
-
-    def _kill(self) -> None:
-        process, self._process, self._ready = self._process, None, False
-        if process is not None:
-            process.kill()
-            with process:  # waits, and closes the pipes
-                pass
-
-    def _exchange(self, process: subprocess.Popen[bytes], request: bytes, seconds: float) -> bytes:
-        """Write a request and return the line that answers it."""
-        assert process.stdin and process.stdout
-        cancel, deadline = _cancel.get(), time.monotonic() + seconds
-        unsent, answer = memoryview(request), bytearray()
-        with selectors.PollSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            if request:
-                selector.register(process.stdin, selectors.EVENT_WRITE)
-            while not answer.endswith(b"\n"):
-                if cancel is not None and cancel.is_set():
-                    raise RenderingCancelled
-                if time.monotonic() > deadline:
-                    raise _too_slow()
-                if max(_footprint(process.pid), len(answer)) > MEMORY:
-                    raise _too_large()
-                for key, _ in selector.select(_POLL_SECONDS):
-                    if key.fileobj is process.stdin:
-                        try:
-                            unsent = unsent[os.write(key.fd, unsent) :]
-                        except BrokenPipeError:  # the end of its output follows
-                            unsent = memoryview(b"")
-                        if not unsent:
-                            selector.unregister(process.stdin)
-                    elif chunk := os.read(key.fd, 1 << 16):
-                        answer += chunk
-                    else:
-                        status = process.wait()
-                        raise (
-                            _too_large()
-                            if status == template_child.TOO_LARGE
-                            else _too_slow()
-                            if status == -signal.SIGALRM
-                            else _ended()
-                        )
-        return bytes(answer)
-
-
-def _footprint(pid: int) -> int:
-    """Return the bytes of memory that a process holds; 0 if it has ended."""
-    if sys.platform == "darwin":
-        usage = (ctypes.c_uint64 * 16)()  # struct rusage_info_v0, whose last fields are resident size, footprint, start, and exit
-        ctypes.CDLL(None).proc_pid_rusage(pid, 0, usage)
-        return usage[9]
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
-    except OSError:
-        return 0
 
 
 def _too_slow() -> UserError:

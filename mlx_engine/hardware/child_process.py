@@ -23,7 +23,7 @@ _START_SECONDS = 60.0
 _POLL_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PIECE = 1 << 20  # bytes
-_ENVIRONMENT = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH")  # where Python finds its libraries and packages
+_ENVIRONMENT = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TZ")  # where Python finds its parts, and the local time
 
 
 class ChildCancelled(Exception):

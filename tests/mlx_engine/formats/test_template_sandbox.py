@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.formats import chat_prompt, chat_text, template_child, template_sandbox
 from mlx_engine.formats.template_sandbox import TemplateProcess, cancelled_by, renderer
+from mlx_engine.hardware import child_process
 from mlx_engine.models.library.pair import demo_pair
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.formats import made_tokenizers
@@ -146,7 +148,7 @@ def small() -> Iterator[None]:
     """A quarter of the memory, which fills sooner."""
     renderer.stop()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(template_sandbox, "MEMORY", template_sandbox.MEMORY // 4)
+        patch.setattr(renderer, "memory", renderer.memory // 4)
         yield
     renderer.stop()
 
@@ -202,18 +204,18 @@ def test_a_template_that_keeps_slices_is_refused_by_its_memory():
 def test_a_process_that_holds_too_much_memory_is_killed(monkeypatch):
     """As on macOS, which has no limit for it."""
     held = iter((0, 0, 0))
-    monkeypatch.setattr(template_sandbox, "_footprint", lambda pid: next(held, template_sandbox.MEMORY + 1))
+    monkeypatch.setattr(child_process, "footprint", lambda pid: next(held, renderer.memory + 1))
     with pytest.raises(UserError, match="more text than a context can hold"):
         rendered(IN_C)
 
 
 def test_the_memory_of_a_process_is_known():
     filled = b"x" * 200_000_000
-    held = template_sandbox._footprint(os.getpid())
+    held = child_process.footprint(os.getpid())
     assert len(filled) < held < 50_000_000_000
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    assert template_sandbox._footprint(gone.pid) == 0
+    assert child_process.footprint(gone.pid) == 0
 
 
 def test_a_process_that_ends_unexpectedly_is_reported_and_replaced(monkeypatch):
@@ -222,7 +224,7 @@ def test_a_process_that_ends_unexpectedly_is_reported_and_replaced(monkeypatch):
         return 0
 
     with monkeypatch.context() as patched:
-        patched.setattr(template_sandbox, "_footprint", killed)
+        patched.setattr(child_process, "footprint", killed)
         with pytest.raises(UserError, match="ended unexpectedly") as reported:
             rendered("x")
     assert reported.value.text.code == "chat_template_process"
@@ -258,7 +260,7 @@ def test_the_process_ends_with_the_engine_that_was_killed(template):
     code = "import sys\nfrom mlx_engine.formats.template_sandbox import renderer\n"
     code += "from mlx_engine.formats import template_sandbox\n"
     code += "template_sandbox.SECONDS = 0.5\nrenderer.render('x', {})\nprint(renderer._process.pid, flush=True)\n"
-    code += "template_sandbox.SECONDS = 600\nrenderer.render(sys.argv[1], {})\nprint('idle', flush=True)\ninput()\n"
+    code += "template_sandbox.SECONDS = 2\nrenderer.render(sys.argv[1], {})\nprint('idle', flush=True)\ninput()\n"
     engine = subprocess.Popen([sys.executable, "-c", code, template], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert engine.stdin and engine.stdout
     child = int(engine.stdout.readline())
@@ -288,6 +290,17 @@ def test_the_process_starts_from_the_bundle(monkeypatch, tmp_path):
         assert ours.render("{{ a }}", {"a": "b"}) == "b"
     finally:
         ours.stop()
+
+
+def test_templates_know_the_local_time(monkeypatch):
+    monkeypatch.setenv("TZ", "Nowhere-9:30")
+    there, ours = timezone(timedelta(hours=9, minutes=30)), TemplateProcess()
+    before = datetime.now(there)
+    try:
+        shown = ours.render("{{ strftime_now('%H:%M') }}", {})
+    finally:
+        ours.stop()
+    assert shown in (before.strftime("%H:%M"), datetime.now(there).strftime("%H:%M"))  # the child has few other variables
 
 
 def test_modules_in_the_current_folder_are_not_run(monkeypatch, tmp_path):
