@@ -114,7 +114,7 @@ def main() -> int:
     threading.Thread(target=watch, daemon=True).start()
     status = 0
     try:
-        saved = [tuple(Message(*message) for message in prompt) for prompt in order["prompts"]]
+        saved = [tuple(Message(role, content) for role, content in prompt) for prompt in order["prompts"]]
         for message in tune(host, Path(order["target"]), Path(order["drafter"]), saved):
             print_json(message)
             flush()

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_delete, cannot_write, read_json, write_json
-from mlx_engine.contract.requests import Message
+from mlx_engine.contract.requests import Message, Role
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.locks import acquire
 
@@ -148,10 +148,16 @@ def unfinished_run(target: Path, drafter: Path) -> UnfinishedRun | None:
     """Return the window's unfinished run of a pair, or None if there is none."""
     try:
         folder = run_folder(target, drafter)
-        prompts = tuple(tuple(Message(*message) for message in prompt) for prompt in read_json(folder / _PROMPTS))
+        prompts = tuple(tuple(_message(*fields) for fields in prompt) for prompt in read_json(folder / _PROMPTS))
         return UnfinishedRun(prompts, float(read_json(folder / _PROGRESS) or 0.0))
     except (UserError, OSError, TypeError, ValueError):
         return None
+
+
+def _message(role: Role, content: str) -> Message:
+    if not isinstance(role, str) or not isinstance(content, str):
+        raise TypeError
+    return Message(role, content)
 
 
 def save_run_prompts(folder: Path, prompts: Sequence[tuple[Message, ...]]) -> None:

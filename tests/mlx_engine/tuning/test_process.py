@@ -126,7 +126,8 @@ def test_deleted_chats_are_not_used_and_new_ones_only_in_a_new_run(of_the_run: s
 def test_damaged_files_of_a_run_count_as_missing(folders):
     folder = run_folder(*folders)
     folder.mkdir(parents=True)
-    for prompts, progress in (("{", "0.5"), ("[[[1, 2, 3, 4, 5, 6]]]", "0.5"), ('[[["user", "A"]]]', '"A"'), ("3", "1")):
+    damaged = "{", "3", "[[[1, 2]]]", "[[[1, 2, 3]]]", '[[["user"]]]', '[[["user", "A", "B"]]]'
+    for prompts, progress in (*((prompts, "0.5") for prompts in damaged), ('[[["user", "A"]]]', '"A"')):
         (folder / "prompts.json").write_text(prompts)
         (folder / "progress.json").write_text(progress)
         assert unfinished_run(*folders) is None
