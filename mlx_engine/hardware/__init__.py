@@ -1,1 +1,1 @@
-"""This machine: its memory, device, BLAS and speed."""
+"""This machine: its memory, device, BLAS, speed, and child processes."""

@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -242,6 +243,7 @@ def test_a_process_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -
         image_size(HEIC)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_knows_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     media_process.images.stop()
