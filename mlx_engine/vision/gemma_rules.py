@@ -130,7 +130,10 @@ class GemmaRules(ImageRules):
         return split.transpose(0, 2, 1, 3, 4).reshape(rows * columns, -1)
 
     def pass_bytes(self, grid: tuple[int, int], element: int) -> int:
-        patches = grid[0] * grid[1] * (self.side // self.patch) ** 2
-        block = 8 * self.width + 3 * self.feed_forward + 4 * self.heads * self.head
-        scores = min(SCORES, self.heads * patches**2) if self.depth else 0
-        return patches * (3 * self.patch**2 * (8 + element) + block * element) + 3 * scores * element
+        patches, pixels = grid[0] * grid[1] * (self.side // self.patch) ** 2, 3 * self.patch**2
+        if not self.depth:
+            return patches * (pixels * (24 + element) + 8 * self.width * element)  # layer norm in double precision
+        # Measured: results in a block's attention, or in its feed-forward
+        block = max(22 * max(self.width, self.heads * self.head), 12 * self.width + 4 * self.feed_forward)
+        scores = min(SCORES, self.heads * patches**2)
+        return patches * (4 * pixels + max(pixels * (8 + element), block * element)) + 3 * scores * element

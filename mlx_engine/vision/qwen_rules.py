@@ -126,11 +126,11 @@ class QwenRules(ImageRules):
         return repeated.reshape(rows * columns * merge**2, -1)
 
     def pass_bytes(self, grid: tuple[int, int], element: int) -> int:
-        patches = grid[0] * grid[1] * self.merge**2
-        pixels = 3 * self.frames * self.patch**2
-        block = 8 * self.width + 2 * self.feed_forward
+        patches, pixels = grid[0] * grid[1] * self.merge**2, 3 * self.frames * self.patch**2
+        # Measured: results in a block's attention, or in its feed-forward
+        block = max(26 * self.width, 8 * self.width + 3 * self.feed_forward)
         scores = min(SCORES, self.heads * patches**2)
-        return patches * (pixels * (4 + element) + block * element) + 3 * scores * element
+        return patches * (4 * pixels + max(pixels * (4 + element), block * element)) + 3 * scores * element
 
 
 def pixel_scale(processor: VisionFields, mean: float, deviation: float, normalizes: bool) -> PixelScale:

@@ -103,8 +103,7 @@ def tower_tensors(folder: Path, family: str) -> dict[str, StoredTensor]:
                             view = tensors.get_slice(published)
                             found[here + name.removeprefix(prefix)] = StoredTensor(path, published, *_described(view))
         except (OSError, SafetensorError):
-            template = "The weights of this model can't be read (“{file}”). Download the model again."
-            raise UserError("tower_file_damaged", template, file=path.name) from None
+            raise tower_file_damaged(path) from None
     return found
 
 
@@ -129,6 +128,11 @@ def _processor(folder: Path) -> VisionFields:
         if fields.get(field) is not None:
             return fields.block(field)
     return VisionFields("preprocessor_config.json", {})
+
+
+def tower_file_damaged(file: Path) -> UserError:
+    template = "The weights of this model can't be read (“{file}”). Download the model again."
+    return UserError("tower_file_damaged", template, file=file.name)
 
 
 def _without_tower() -> UserError:

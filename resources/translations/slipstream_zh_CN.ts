@@ -8385,6 +8385,12 @@
             <translation>图像的长度超过宽度的 {most} 倍。请先裁剪，然后重新附加。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/vision/tower_weights.py" />
+            <source>tower_does_not_fit</source>
+            <extracomment>The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的视觉部分与其 config.json 不符（{reason}）。请重新下载该模型，或选择其他模型。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
             <source>family_without_images</source>
             <extracomment>Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4.</extracomment>

@@ -2,8 +2,8 @@
 
 Drafter cases: every round, largest absolute difference of hidden states, logits and scores; tokens and candidate sets equal. Pairs:
 features, and of every prompt the text, the drafts and how many of them each round kept, at every block size that is stored, and the
-text with plain steps in between. Targets with images: positions. Whatever is in DIR and could not be checked is a miss; a miss
-makes the exit code 1.
+text with plain steps in between. Targets with images: pixels, features, positions, passes. Whatever is in DIR and could not
+be checked is a miss; a miss makes the exit code 1.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from mlx_engine.hardware import blas
 blas.prepare()
 
 from mlx_engine.contract.errors import UserError
-from tests.golden import drafter_case, pair_case, vision_case
+from tests.golden import drafter_case, pair_case, vision_case, vision_features
 
 HERE = Path(__file__).parent
 
@@ -56,7 +56,7 @@ def check(folder: Path) -> list[Result]:
     """
     if (folder / "rounds.json").is_file() or (folder / "cases.json").is_file():
         return [check_case(folder)]
-    others = (".", "__", vision_case.PICTURES)
+    others = (".", "__", vision_features.PICTURES)
     places = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(others))
     return [result for place in places for result in (check(place) if any(place.glob("*/cases.json")) else [check_case(place)])]
 

@@ -24,13 +24,13 @@ class Differences:
         self.largest: dict[str, float] = {}
         self.wrong: list[str] = []
 
-    def compare(self, name: str, field: str, value: mx.array, stored: mx.array) -> None:
+    def compare(self, name: str, field: str, value: mx.array, stored: mx.array, tolerance: float = TOLERANCE) -> None:
         """Numbers, within the tolerance."""
         if value.shape != stored.shape:
             self.wrong.append(f"{name}: {field} has shape {list(value.shape)} and not {list(stored.shape)}")
             return
         difference = mx.abs(value - stored).max().item()
-        if not difference <= TOLERANCE:  # also when it is not a number
+        if not difference <= tolerance:  # also when it is not a number
             self.wrong.append(f"{name}: {field} differ by {difference:.2g}")
         self.largest[field] = max(self.largest.get(field, 0.0), difference)
 

@@ -1,4 +1,4 @@
-"""One target with images of the reference outputs: positions, and the passes."""
+"""One target with images of the reference outputs: pixels, features, positions, and the passes."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,9 @@ import numpy as np
 
 from mlx_engine.vision.spans import ImageSpan, positions, shift
 from tests.golden.drafter_case import Differences
+from tests.golden.vision_features import check as check_features
 from tests.golden.vision_passes import SeeingTarget
 from tests.golden.vision_passes import check as check_passes
-
-PICTURES = "pictures"  # beside the families
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ def check(folder: Path) -> tuple[str, list[str]]:
     described = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     stored = mx.load(str(folder / "arrays.safetensors"))
     found = Differences()
+    check_features(found, folder, described, stored)
     for prompt in prompts(described):
         _positions(found, prompt, stored)
     count = check_passes(found, SeeingTarget(folder, described, stored), prompts(described), stored)
