@@ -16,15 +16,16 @@ from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
 from mlx_engine.api_server import chat_completions, completions, messages, responses
-from mlx_engine.api_server.body import MAX_BYTES, RequestFields, read_json
+from mlx_engine.api_server.body import RequestFields, read_json
 from mlx_engine.api_server.call_cache import CallCache
-from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, streamed, until_gone, whole
+from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, on_thread, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
 from mlx_engine.api_server.problems import ApiError, ClientGone
 from mlx_engine.api_server.served_models import ServedModels, model_list, none_loaded
 from mlx_engine.contract.client import Deliver, Run
+from mlx_engine.contract.limits import MAX_REQUEST_BYTES
 from mlx_engine.contract.requests import CountTokens, GenerationRequest
 
 log = logging.getLogger(__name__)
@@ -139,13 +140,14 @@ class Api:
 
     async def _count_tokens(self, request: Request) -> Response:
         exchange = messages.MessagesExchange(await read_json(request.scope, request.receive, self._log_content))
-        async with self.models.using(exchange.fields.model):
-            return JSONResponse({"input_tokens": await count(self._submit_for(request), exchange.counted())})
+        async with self.models.using(exchange.fields.model) as pair:
+            counted = await on_thread(exchange.counted, pair)
+            return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
 
     async def _tokenize(self, request: Request) -> Response:
         exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
         async with self.models.using(exchange.fields.model) as pair:
-            (chat, *_) = exchange.begin(pair)
+            (chat, *_) = await on_thread(exchange.begin, pair)
             counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
             tokens = await count(self._submit_for(request), counted)
             return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})
@@ -209,7 +211,7 @@ async def _discard_body(receive: Receive) -> None:
 
     Closing a connection with unread data can lose the response.
     """
-    left = MAX_BYTES
+    left = MAX_REQUEST_BYTES
     with suppress(TimeoutError):
         async with asyncio.timeout(_LINGER_S):
             while left > 0 and (message := await receive()).get("more_body", False):

@@ -14,17 +14,18 @@ from starlette.types import Receive, Scope
 
 from mlx_engine.api_server.problems import ApiError, ClientGone
 from mlx_engine.contract import exact_json
+from mlx_engine.contract.limits import MAX_REQUEST_BYTES
 
 log = logging.getLogger(__name__)
 
 Chunk = dict[str, Any]
 
-MAX_BYTES = 16 << 20
 MAX_DEPTH = 64  # nested lists and objects
 MAX_VALUES = 50_000  # in all lists and objects
 _MAX_TOKEN_IDS = 2_000_000
 _LOGGED = 100_000  # characters of a request, if content is logged
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # matches at every quote, so that the search is linear
+_DULL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZacdeghijklmopqsvwxyz0123456789+="  # base64 without what JSON escapes, for speed
 READ_S = 30.0  # seconds for a whole body
 _NAME, _NAMES = 60, 1000  # characters of a name, and of all names in a line of the log
 _MOST_LOGGED = 10_000  # names; beyond that, names are logged again
@@ -158,7 +159,7 @@ async def read_json(scope: Scope, receive: Receive, logs: bool = False) -> Any:
     """
     headers = dict(scope["headers"])
     length, encoding = headers.get(b"content-length", b"0"), headers.get(b"content-encoding", b"identity").lower()
-    if length.isdigit() and int(length) > MAX_BYTES:
+    if length.isdigit() and int(length) > MAX_REQUEST_BYTES:
         raise _too_large()
     data = bytearray()
     try:
@@ -169,7 +170,7 @@ async def read_json(scope: Scope, receive: Receive, logs: bool = False) -> Any:
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 data += message.get("body", b"")
-                if len(data) > MAX_BYTES:
+                if len(data) > MAX_REQUEST_BYTES:
                     raise _too_large()
                 more = message.get("more_body", False)
     except TimeoutError:
@@ -203,7 +204,7 @@ def _check_structure(data: bytearray) -> None:
     """Refuse bodies that would take seconds to parse."""
     if data.count(b'"') - data.count(b'\\"') > 4 * MAX_VALUES:
         raise _too_many_values()
-    structure = _TEXTS.sub(b"", data)
+    structure = _TEXTS.sub(b"", data.translate(None, _DULL))
     containers, members = structure.count(b"[") + structure.count(b"{"), structure.count(b":")
     if max(containers, members) > MAX_VALUES or structure.count(b",") > _MAX_TOKEN_IDS:
         raise _too_many_values()
@@ -236,7 +237,7 @@ def _invalid(reason: str) -> ApiError:
 
 
 def _too_large() -> ApiError:
-    return ApiError(413, f"The body is larger than {MAX_BYTES >> 20} MiB. Shorten the request.", code="body_too_large")
+    return ApiError(413, f"The body is larger than {MAX_REQUEST_BYTES >> 20} MiB. Shorten the request.", code="body_too_large")
 
 
 def _too_many_values() -> ApiError:

@@ -1,6 +1,7 @@
 """OpenAI's dialect for chats: `POST /v1/chat/completions`."""
 
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,8 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.api_server import openai, openai_tools
+from mlx_engine.api_server import openai, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk
+from mlx_engine.api_server.content_parts import PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
@@ -32,22 +34,23 @@ class ChatMessage(BaseModel):
     tool_calls: list[Any] | None = None
     tool_call_id: str | None = None
 
-    def message(self, where: str, refuses: bool) -> Message:
+    def message(self, where: str, is_new: bool, reader: PartReader) -> Message:
         """Return the engine's message.
 
         Args:
             where: name of this field.
-            refuses: whether to refuse images.
+            is_new: whether the model should answer this message now.
+            reader: reads images and documents.
 
         Raises:
-            ApiError: the content isn't text.
+            ApiError: a part of the content is refused.
         """
-        role = openai_tools.role_of(self.role)
-        text = openai_tools.text_of(self.content, f"{where}.content", refuses)
+        role = openai_content.role_of(self.role)
+        text, images = openai_content.content_of(self.content, f"{where}.content", role, is_new, reader)
         if role == "assistant":
             calls = tuple(_past_call(call) for call in self.tool_calls or () if isinstance(call, dict))
             return Message(role, text, self.reasoning_content or "", calls)
-        return Message(role, text, call_id=(self.tool_call_id or "") if role == "tool" else "")
+        return Message(role, text, call_id=(self.tool_call_id or "") if role == "tool" else "", images=images)
 
 
 class TemplateOptions(BaseModel):
@@ -57,7 +60,7 @@ class TemplateOptions(BaseModel):
 
 class ChatFields(openai.GenerationFields):
     messages: list[ChatMessage] = Field(
-        min_length=1, description="any roles; text only; `reasoning_content`, `tool_calls`, and `tool_call_id`"
+        min_length=1, description="any roles; text, `image_url`, and `file`; `reasoning_content`, `tool_calls`, and `tool_call_id`"
     )
     max_completion_tokens: TokenLimit | None = Field(None, description="takes precedence over `max_tokens`")
     reasoning_effort: Effort | None = Field(
@@ -79,7 +82,7 @@ class ChatFields(openai.GenerationFields):
         **openai_tools.nested_fields("tools"),
         **openai_tools.nested_choices("tool_choice", "tool_choice.allowed_tools"),
         "messages": "role content reasoning_content tool_calls tool_call_id",
-        "messages.content": "type text refusal",
+        **openai_content.nested_fields("messages.content"),
         "messages.tool_calls": "id type function custom",
         "messages.tool_calls.function": "name arguments",
         "messages.tool_calls.custom": "name input",
@@ -110,14 +113,10 @@ class ChatExchange(Exchange):
         fields = self.fields = ChatFields.parse(body)
         self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
         self.limiting = self.tools.limiting
-        first = openai_tools.refused_from([openai_tools.role_of(message.role) for message in fields.messages])
-        messages = [message.message(f"messages.{at}", at >= first) for at, message in enumerate(fields.messages)]
-        started = messages.pop() if fields.continue_final_message else Message("assistant", "")
-        if started.role != "assistant" or started.calls:
-            raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
+        self._parts = PartReader()
+        self._read(self._parts)
         if fields.top_logprobs and not fields.logprobs:
             raise ApiError(400, "“top_logprobs” needs “logprobs”. Set “logprobs” to true.", "top_logprobs", "invalid_value")
-        self._messages, self._started = openai_tools.with_a_user(messages), started
         self._schema = openai_tools.schema_of(fields.response_format, fields.schema_field)
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._opened: set[int] = set()  # replies whose role was sent
@@ -127,7 +126,19 @@ class ChatExchange(Exchange):
         self._began = time.monotonic()
         self._head: Chunk = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
 
-    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+    def _read(self, reader: PartReader) -> None:
+        """Read the messages."""
+        given = self.fields.messages
+        first = openai_content.first_new([openai_content.role_of(message.role) for message in given])
+        messages = [message.message(f"messages.{at}", at >= first, reader) for at, message in enumerate(given)]
+        started = messages.pop() if self.fields.continue_final_message else Message("assistant", "")
+        if started.role != "assistant" or started.calls:
+            raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
+        self._messages, self._started = openai_content.with_a_user(messages), started
+
+    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
+        if self._parts.found:
+            self._read(PartReader(pair, cancel))
         self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
         fields, effort = self.fields, self.fields.reasoning_effort
         asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None

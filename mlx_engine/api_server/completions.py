@@ -1,6 +1,7 @@
 """OpenAI's dialect for raw prompts: `POST /v1/completions`."""
 
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -65,7 +66,7 @@ class CompletionExchange(Exchange):
         self._logprobs = [CompletionLogprobs() for _ in range(replies)]
         self._head: Chunk = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time())}
 
-    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
         self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
         fields = self.fields
         options = replace(fields.request(pair, fields.max_tokens or _MAX_TOKENS), logprobs=fields.logprobs)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -57,8 +58,14 @@ class Exchange(Protocol):
     fields: SamplingFields
     limiting: Limiting
 
-    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
         """Return the engine's requests, once the pair is known.
+
+        This may take long, and runs on any thread.
+
+        Args:
+            pair: the loaded pair.
+            cancel: stops the reading of documents.
 
         Raises:
             ApiError: the pair can't do what is requested.
@@ -193,11 +200,20 @@ async def count(submit: Submit, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
+async def on_thread(work: Callable[[PairInfo, threading.Event], T], pair: PairInfo) -> T:
+    """Return what `work` returns, which reads documents and stops if its event is set."""
+    cancel = threading.Event()
+    try:
+        return await asyncio.to_thread(work, pair, cancel)
+    finally:
+        cancel.set()
+
+
 async def whole(models: ServedModels, submit: Submit, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request, once its model is loaded."""
     async with models.using(exchange.fields.model) as pair:
         try:
-            requests = exchange.begin(pair)
+            requests = await on_thread(exchange.begin, pair)
             return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
         except ApiError as error:
             raise _naming_schema(error, exchange) from None
@@ -218,7 +234,7 @@ async def streamed(models: ServedModels, submit: Submit, exchange: Exchange) -> 
                 began = True
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
-            for index, request in enumerate(exchange.begin(entry.result())):
+            for index, request in enumerate(await on_thread(exchange.begin, entry.result())):
                 async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
                     async for batch in events:
                         chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]

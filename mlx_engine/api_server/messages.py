@@ -1,6 +1,7 @@
 """Anthropic's dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`."""
 
 import json
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,11 +10,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.api_server import anthropic, openai_tools
+from mlx_engine.api_server import anthropic, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
+from mlx_engine.api_server.content_parts import PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, is_progress
 from mlx_engine.api_server.messages_history import (
     BLOCK,
+    SOURCE,
     AnthropicMessage,
     AnthropicTool,
     Blocks,
@@ -56,7 +59,9 @@ class OutputConfig(BaseModel):
 
 
 class MessagesFields(SamplingFields):
-    messages: list[AnthropicMessage] = Field(min_length=1, description="messages: content blocks; `system` anywhere")
+    messages: list[AnthropicMessage] = Field(
+        min_length=1, description="messages: content blocks, with `image` and `document`; `system` anywhere"
+    )
     max_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     system: Blocks = Field([], description="text, or text blocks")
     tools: list[AnthropicTool] | None = Field(None, description="messages: only `custom`; with `defer_loading`")
@@ -72,6 +77,12 @@ class MessagesFields(SamplingFields):
         "messages.content": BLOCK,
         "messages.content.content": BLOCK,
         "messages.content.content.content": BLOCK,
+        "messages.content.source": SOURCE,
+        "messages.content.content.source": SOURCE,
+        "messages.content.citations": "enabled",
+        "messages.content.content.citations": "enabled",
+        "messages.content.source.content": "type text source",
+        "messages.content.content.source.content": "type text source",
         "system": "type text",
         "tools": "type name description input_schema strict defer_loading",
         "tool_choice": "type name disable_parallel_tool_use",
@@ -105,15 +116,11 @@ class MessagesExchange(Exchange):
         fields = self.fields = MessagesFields.parse(body)
         choice = fields.tool_choice or ToolChoice(type="auto")
         wanted = _CHOICES.get(choice.type, {"type": "function", "name": choice.name})
-        known, deferred = functions(fields.tools or (), fields.messages)
+        known, self._deferred = functions(fields.tools or (), fields.messages)
         self._tools = openai_tools.OfferedTools(known, ("function",), wanted)
         self.limiting = self._tools.limiting
-        text = system_text(fields.system)
-        found = [Message("system", text)] if text else []
-        last = max((at for at, message in enumerate(fields.messages) if message.role == "assistant"), default=-1)
-        for at, message in enumerate(fields.messages):
-            found += message.messages(f"messages.{at}.content", at > last, deferred)
-        self._messages = openai_tools.with_a_user(found)
+        self._parts = PartReader()
+        self._read(self._parts)
         self._thinking = fields.thinking is not None and fields.thinking.type != "disabled"
         self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
@@ -123,11 +130,24 @@ class MessagesExchange(Exchange):
         blocks = chain(fields.system, *(message.content for message in fields.messages))
         log_ignored("content blocks of type", unknown_types(blocks))
 
-    def counted(self) -> CountTokens:
+    def _read(self, reader: PartReader) -> None:
+        """Read the messages."""
+        text = system_text(self.fields.system, reader)
+        found, given = [Message("system", text)] if text else [], self.fields.messages
+        last = max((at for at, message in enumerate(given) if message.role == "assistant"), default=-1)
+        for at, message in enumerate(given):
+            found += message.messages(f"messages.{at}.content", at > last, reader, self._deferred)
+        self._messages = openai_content.with_a_user(found)
+
+    def counted(self, pair: PairInfo, cancel: threading.Event | None = None) -> CountTokens:
         """Return the engine's request to count the tokens of the chat."""
+        if self._parts.found:
+            self._read(PartReader(pair, cancel))
         return CountTokens(self._messages, self._thinking, tools=self._tools.declared)
 
-    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
+        if self._parts.found:
+            self._read(PartReader(pair, cancel))
         self._head["model"] = model_id(pair)
         fields, messages = self.fields, self._messages
         choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()

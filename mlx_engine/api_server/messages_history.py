@@ -3,18 +3,33 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
+from mlx_engine.api_server.content_parts import (
+    Content,
+    Paragraph,
+    Part,
+    PartReader,
+    check_role,
+    document_text,
+    from_base64,
+    joined,
+    refuse_address,
+    refuse_stored,
+)
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.requests import Message, ToolCall
 
-BLOCK = "type text thinking id name input tool_use_id content is_error tool_name"  # supported fields of blocks
+BLOCK = "type text thinking id name input tool_use_id content is_error tool_name source title context citations"  # supported fields
+SOURCE = "type media_type data content url file_id"  # supported fields of a block's source
 _BLOCKS = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result", "tool_reference", "search_result"}
 _MEDIA = {"image", "document"}
 _UNKNOWN = "unknown"
+_ERROR = "Error: "
 _BILLING = re.compile(r"\Ax-anthropic-billing-header:[^\n]*\n*")  # differs between Claude Code's chats
 _UNPARSED = "__unparsedToolInput"  # field in which Claude Code returns arguments that aren't valid JSON
 
@@ -64,6 +79,10 @@ class ContentBlock(BaseModel):
     content: "Blocks" = []
     is_error: bool | None = None
     tool_name: str = ""
+    source: Any = None
+    title: Any = None
+    context: Any = None
+    citations: Any = None
 
     def call(self) -> ToolCall:
         """Return the call of a `tool_use` block, whose input may be anything."""
@@ -72,22 +91,48 @@ class ContentBlock(BaseModel):
             given = given[_UNPARSED]
         return ToolCall(self.id, self.name, given if isinstance(given, str) else json.dumps(given or {}, ensure_ascii=False))
 
-    def result(self, deferred: Mapping[str, AnthropicTool]) -> Message:
+    def result(self, where: str, reader: PartReader, deferred: Mapping[str, AnthropicTool]) -> Message:
         """Return the message for a `tool_result` block, which may refer to deferred tools."""
-        text = text_of(self.content, deferred)
-        return Message("tool", f"Error: {text}" if self.is_error else text, call_id=self.tool_use_id)
+        text, images = joined(_parts_of(self.content, f"{where}.content", False, reader, deferred))
+        if self.is_error:
+            text, images = _ERROR + text, tuple(replace(image, at=len(_ERROR) + image.at) for image in images)
+        return Message("tool", text, call_id=self.tool_use_id, images=images)
 
-    def shown(self, deferred: Mapping[str, AnthropicTool]) -> str:
-        """Return the block as text, such as “[image]”."""
+    def parts(self, where: str, is_new: bool, reader: PartReader, deferred: Mapping[str, AnthropicTool]) -> Iterator[Part]:
+        """Yield the block as parts, with “[image]” in place of what the model can't read."""
         match self.type:
             case "text":
-                return self.text or ""
+                yield self.text or ""
             case "search_result":
-                return text_of(self.content)
+                yield from _parts_of(self.content, f"{where}.content", is_new, reader)
             case "tool_reference":
                 found = deferred.get(self.tool_name)
-                return f"The tool {self.tool_name} is available now." + (f"\n{found.definition()}" if found else "")
-        return f"[{self.type}]" if self.type in _MEDIA else ""
+                yield f"The tool {self.tool_name} is available now." + (f"\n{found.definition()}" if found else "")
+            case "image":
+                yield from reader.read("image", where, is_new, lambda: [reader.image(_file(self.source, where), where)])
+            case "document":
+                yield from reader.read("document", where, is_new, lambda: self._document(where, is_new, reader))
+
+    def _document(self, where: str, is_new: bool, reader: PartReader) -> Iterator[Part]:
+        if isinstance(self.citations, dict) and self.citations.get("enabled"):
+            message = f"“{where}” asks for citations, which aren't supported. Remove “citations”."
+            raise ApiError(400, message, f"{where}.citations", "unsupported_parameter")
+        if isinstance(self.context, str):
+            yield self.context
+        name = self.title if isinstance(self.title, str) and self.title.strip() else "document"
+        source: Any = self.source if isinstance(self.source, dict) else {}
+        match source.get("type"), source.get("data"), source.get("content"):
+            case "text", str(text), _:
+                yield document_text(text, f"{where}.source.data", name)
+            case "content", _, content:
+                field = f"{where}.source.content"
+                try:
+                    blocks = _BLOCKS_OF.validate_python(content)
+                except ValidationError:
+                    raise ApiError(400, f"“{field}” must be a string or a list of blocks.", field, "invalid_value") from None
+                yield from _parts_of([block for block in blocks if block.type in ("text", "image")], field, is_new, reader)
+            case _:
+                yield from reader.document(_file(self.source, where), f"{where}.source.data", name)
 
 
 Blocks = Annotated[
@@ -96,14 +141,45 @@ Blocks = Annotated[
 ]
 
 
-def text_of(blocks: Iterable[ContentBlock], deferred: Mapping[str, AnthropicTool] = MappingProxyType({})) -> str:
-    """Return the text of blocks, one paragraph each. Blank blocks are left out.
+_BLOCKS_OF = TypeAdapter[list[ContentBlock]](Blocks)
+
+
+def _parts_of(
+    blocks: Iterable[ContentBlock],
+    where: str,
+    is_new: bool,
+    reader: PartReader,
+    deferred: Mapping[str, AnthropicTool] = MappingProxyType({}),
+) -> Iterator[Part]:
+    """Yield the parts of blocks, one paragraph for each text.
 
     Args:
         blocks: the blocks.
+        where: name of their field.
+        is_new: whether the model should answer their message now.
+        reader: reads images and documents.
         deferred: tools that are defined where blocks refer to them, by name.
     """
-    return "\n\n".join(text for block in blocks if (text := block.shown(deferred)).strip())
+    for at, block in enumerate(blocks):
+        for part in block.parts(f"{where}.{at}", is_new, reader, deferred):
+            yield Paragraph(part) if isinstance(part, str) else part
+
+
+def _file(source: Any, where: str) -> bytes:
+    """Return the file of a block's source.
+
+    Raises:
+        ApiError: the source isn't base64.
+    """
+    source, field = source if isinstance(source, dict) else {}, f"{where}.source"
+    match source.get("type"):
+        case "base64":
+            return from_base64(source.get("data"), f"{field}.data")
+        case "url":
+            raise refuse_address(f"{field}.url")
+        case "file":
+            raise refuse_stored(f"{field}.file_id")
+    raise ApiError(400, f"“{field}” must have the type “base64”.", f"{field}.type", "invalid_value")
 
 
 def unknown_types(blocks: Iterable[ContentBlock]) -> Iterator[str]:
@@ -114,9 +190,12 @@ def unknown_types(blocks: Iterable[ContentBlock]) -> Iterator[str]:
         yield from unknown_types(block.content)
 
 
-def system_text(blocks: Iterable[ContentBlock]) -> str:
+def system_text(blocks: Iterable[ContentBlock], reader: PartReader) -> str:
     """Return the text of a system prompt, without what differs between chats."""
-    return text_of(block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks)
+    kept = [block.model_copy(update={"text": _BILLING.sub("", block.text or "")}) for block in blocks]
+    text, images = joined(_parts_of(kept, "system", False, reader))
+    check_role(images, "system")
+    return text
 
 
 class AnthropicMessage(BaseModel):
@@ -126,34 +205,37 @@ class AnthropicMessage(BaseModel):
     role: Literal["user", "assistant", "system"]
     content: Blocks
 
-    def messages(self, where: str, is_new: bool, deferred: Mapping[str, AnthropicTool]) -> Iterator[Message]:
+    def messages(self, where: str, is_new: bool, reader: PartReader, deferred: Mapping[str, AnthropicTool]) -> Iterator[Message]:
         """Yield the engine's messages: tool results, then the text.
 
         Args:
             where: name of the content's field.
-            is_new: whether the model should answer this message now. Elsewhere, and next to tool results, the model reads
-                “[image]” in place of media, so that the chat can continue.
+            is_new: whether the model should answer this message now. Elsewhere, and next to tool results, a model that can't see
+                reads “[image]” in place of images, so that the chat can continue.
+            reader: reads images and documents.
             deferred: tools that are defined where blocks refer to them, by name.
 
         Raises:
-            ApiError: a new message has an image or a document.
+            ApiError: an image or a document is refused.
         """
+        kinds = [block.type for block in self.content]
+        text, images = self._content(where, is_new and "tool_result" not in kinds, reader)
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
             calls = tuple(block.call() for block in self.content if block.type == "tool_use")
-            text = text_of(self.content)
             if text or thinking or calls:
                 yield Message("assistant", text, thinking, calls)
             return
-        kinds = [block.type for block in self.content]
-        if is_new and "tool_result" not in kinds and (media := [at for at, kind in enumerate(kinds) if kind in _MEDIA]):
-            name, kind = f"{where}.{media[0]}", kinds[media[0]]
-            why = f"“{name}” has the type “{kind}”, but the model reads only text. Remove it."
-            raise ApiError(400, why, f"{name}.type", "unsupported_content")
-        yield from (block.result(deferred) for block in self.content if block.type == "tool_result")
-        text = text_of(self.content)
-        if text or (self.role == "user" and all(kind == "text" for kind in kinds)):
-            yield Message(self.role, text)
+        for at, block in enumerate(self.content):
+            if block.type == "tool_result":
+                yield block.result(f"{where}.{at}", reader, deferred)
+        if text or images or (self.role == "user" and all(kind == "text" for kind in kinds)):
+            yield Message(self.role, text, images=images)
+
+    def _content(self, where: str, is_new: bool, reader: PartReader) -> Content:
+        content = joined(_parts_of(self.content, where, is_new, reader))
+        check_role(content[1], self.role)
+        return content
 
 
 def functions(

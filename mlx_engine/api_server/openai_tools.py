@@ -1,7 +1,7 @@
-"""Messages, tools, and schemas in OpenAI's dialects."""
+"""Tools and schemas in OpenAI's dialects."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +10,8 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract import exact_json
 from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Commit, Event, Finished
-from mlx_engine.contract.requests import Message, Role, ToolCall, ToolSpec
+from mlx_engine.contract.requests import ToolCall, ToolSpec
 
-_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant", "tool": "tool"}
 _FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
@@ -213,65 +212,6 @@ def past_call(identifier: Any, tool: ClientTool, arguments: Any) -> ToolCall:
     if tool.custom or not arguments or not isinstance(arguments, str):
         arguments = json.dumps({"input": arguments or ""} if tool.custom else arguments or {}, ensure_ascii=False)
     return ToolCall(identifier if isinstance(identifier, str) else "", tool.full_name, arguments)
-
-
-def role_of(name: str) -> Role:
-    """Return the engine's role for any role in a chat."""
-    return _ROLES.get(name, "user")
-
-
-def refused_from(roles: Sequence[Role]) -> int:
-    """Return the index of the first message in which images are refused.
-
-    The model should answer this message now. In earlier messages, and after tool results, the model reads “[image]”, so that the
-    chat can continue.
-    """
-    last = max((at for at, role in enumerate(roles) if role in ("assistant", "tool")), default=-1)
-    return len(roles) if last >= 0 and roles[last] == "tool" else last + 1
-
-
-def text_of(content: Any, where: str, refuses: bool) -> str:
-    """Return the text of a message's content.
-
-    Args:
-        content: a string, a list of parts, or None.
-        where: name of the field.
-        refuses: whether to refuse parts that aren't text. If not, they are replaced with their type, such as “[image]”.
-
-    Raises:
-        ApiError: a part is refused, or the content has another type.
-    """
-    if isinstance(content, str) or content is None:
-        return content or ""
-    if not isinstance(content, list):
-        raise ApiError(400, f"“{where}” must be a string or a list of parts.", where, "invalid_value")
-    return "".join(_part_text(part, f"{where}.{at}", refuses) for at, part in enumerate(content))
-
-
-def _part_text(part: Any, where: str, refuses: bool) -> str:
-    if isinstance(part, str):
-        return part
-    kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str):
-        raise ApiError(400, f"“{where}” has no type.", f"{where}.type", "invalid_value")
-    text = part.get("refusal" if kind == "refusal" else "text")
-    if isinstance(text, str):
-        return text
-    name = kind.removeprefix("input_").removesuffix("_url")[:40]
-    if not refuses:
-        return f"[{name}]"
-    message = f"“{where}” has the type “{name}”, but the model reads only text. Remove it."
-    raise ApiError(400, message, f"{where}.type", "unsupported_content")
-
-
-def with_a_user(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages; if none is from the user, make the last one a user message.
-
-    Chat templates need a user message.
-    """
-    if any(message.role == "user" for message in messages) or not messages or messages[-1].role != "system":
-        return tuple(messages)
-    return (*messages[:-1], replace(messages[-1], role="user"))
 
 
 def schema_of(given: Any, where: str) -> str | None:

@@ -1,6 +1,7 @@
 """OpenAI's dialect for agents: `POST /v1/responses`. Responses aren't stored."""
 
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mlx_engine.api_server import openai, openai_tools
+from mlx_engine.api_server import openai, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
+from mlx_engine.api_server.content_parts import PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
@@ -33,7 +35,7 @@ class ReasoningOptions(BaseModel):
 
 
 class ResponseFields(SamplingFields):
-    input: Any = Field(description="a string or items; text only")
+    input: Any = Field(description="a string or items: text, `input_image`, and `input_file`, also in outputs of tools")
     instructions: str | None = Field(None, description="the first system message")
     max_output_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
     reasoning: ReasoningOptions | None = Field(None, description="`effort`, as `reasoning_effort`")
@@ -55,9 +57,9 @@ class ResponseFields(SamplingFields):
         **openai_tools.nested_fields("input.tools.tools"),
         **openai_tools.nested_choices("tool_choice"),
         "input": "type role content summary encrypted_content call_id name namespace arguments input output tools",
-        "input.content": "type text refusal",
+        **openai_content.nested_fields("input.content"),
+        **openai_content.nested_fields("input.output"),
         "input.summary": "type text",
-        "input.output": "type text",
         "reasoning": "effort",
         "text": "format verbosity",
         "text.format": "type name strict schema json_schema",
@@ -133,13 +135,13 @@ class ResponseExchange(Exchange):
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = ResponseFields.parse(body)
-        given = ItemReader(fields.input, fields.instructions)
+        self._parts = PartReader()
+        given = self._read(self._parts)
         effort = fields.reasoning.effort if fields.reasoning else None
         form = fields.text.format if fields.text else None
         tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
         self.tools = openai_tools.OfferedTools(tools, kinds, fields.tool_choice)
         self.limiting = self.tools.limiting
-        self._messages = openai_tools.with_a_user(given.messages)
         self._schema = openai_tools.schema_of(form, fields.schema_field)
         log_ignored("values of include", {*(fields.include or ())} - {_LOGPROBS, _ENCRYPTED})
         self._started = False
@@ -173,7 +175,15 @@ class ResponseExchange(Exchange):
             "metadata": fields.metadata or {},
         }
 
-    def begin(self, pair: PairInfo) -> Sequence[GenerationRequest]:
+    def _read(self, reader: PartReader) -> ItemReader:
+        """Read the input."""
+        given = ItemReader(self.fields.input, self.fields.instructions, reader)
+        self._messages = openai_content.with_a_user(given.messages)
+        return given
+
+    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
+        if self._parts.found:
+            self._read(PartReader(pair, cancel))
         fields, effort = self.fields, self.fields.reasoning.effort if self.fields.reasoning else None
         request = replace(
             fields.request(pair, fields.max_output_tokens),

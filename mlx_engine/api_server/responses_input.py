@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from mlx_engine.api_server import openai_tools
+from mlx_engine.api_server import openai_content, openai_tools
 from mlx_engine.api_server.body import log_ignored
+from mlx_engine.api_server.content_parts import PartReader
 from mlx_engine.api_server.openai_tools import ClientTool
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.requests import Message, Role, ToolCall
@@ -17,15 +18,21 @@ class ItemReader:
 
     Consecutive thinking, text, and calls form one assistant message. Items of unknown types are ignored and logged by type.
 
+    Args:
+        given: the input.
+        instructions: the first system message.
+        parts: reads images and documents.
+
     Attributes:
         messages: the messages.
         tools: tools among the input items.
 
     Raises:
-        ApiError: the input isn't a string or items, or an item refers to a stored one or has content that isn't text.
+        ApiError: the input isn't a string or items, or an item refers to a stored one or has content that is refused.
     """
 
-    def __init__(self, given: Any, instructions: str | None) -> None:
+    def __init__(self, given: Any, instructions: str | None, parts: PartReader) -> None:
+        self._parts = parts
         self.messages = [Message("system", instructions)] if instructions else []
         self.tools: list[Any] = []
         if isinstance(given, str):
@@ -36,21 +43,22 @@ class ItemReader:
         for at, item in enumerate(given):
             if not isinstance(item, dict):
                 raise ApiError(400, f"“input.{at}” isn't an object.", f"input.{at}", "invalid_value")
-        first = openai_tools.refused_from([_role_of(item) for item in given])
+        first = openai_content.first_new([_role_of(item) for item in given])
         self._unknown = set[str]()  # types of ignored items
         for at, item in enumerate(given):
             self._read(item, f"input.{at}", at >= first)
         log_ignored("input items of type", self._unknown)
 
-    def _read(self, item: dict[str, Any], where: str, refuses: bool) -> None:
+    def _read(self, item: dict[str, Any], where: str, is_new: bool) -> None:
         kind = item.get("type") or "message"
         match kind:
             case "message":
-                role, text = _role_of(item), openai_tools.text_of(item.get("content"), f"{where}.content", refuses)
+                role = "user" if (own := _role_of(item)) == "tool" else own
+                text, images = openai_content.content_of(item.get("content"), f"{where}.content", role, is_new, self._parts)
                 if role == "assistant":
                     self._add(text=text)
                 else:
-                    self.messages.append(Message("user" if role == "tool" else role, text))
+                    self.messages.append(Message(role, text, images=images))
             case "reasoning":
                 self._add(thinking=_thinking(item))
             case "function_call" | "custom_tool_call":
@@ -59,8 +67,8 @@ class ItemReader:
                 arguments = item.get("input" if custom else "arguments")
                 self._add(call=openai_tools.past_call(item.get("call_id"), tool, arguments))
             case "function_call_output" | "custom_tool_call_output":
-                text = openai_tools.text_of(item.get("output"), f"{where}.output", refuses)
-                self.messages.append(Message("tool", text, call_id=str(item.get("call_id") or "")))
+                text, images = openai_content.content_of(item.get("output"), f"{where}.output", "tool", is_new, self._parts)
+                self.messages.append(Message("tool", text, call_id=str(item.get("call_id") or ""), images=images))
             case "additional_tools":
                 tools = item.get("tools")
                 self.tools += tools if isinstance(tools, list) else ()
@@ -84,7 +92,7 @@ def _role_of(item: dict[str, Any]) -> Role:
     """Return the role of the message that an item belongs to."""
     kind = str(item.get("type") or "message")
     if kind == "message":
-        return openai_tools.role_of(str(item.get("role")))
+        return openai_content.role_of(str(item.get("role")))
     return "tool" if kind.endswith("_output") else "system" if kind == "additional_tools" else "assistant"
 
 

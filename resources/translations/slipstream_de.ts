@@ -6111,6 +6111,24 @@
             <translation>Der Speicher reicht nicht zum Messen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_empty</source>
+            <extracomment>“{name}” is empty. Send an image.</extracomment>
+            <translation>„{name}“ ist leer. Senden Sie ein Bild.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_too_large</source>
+            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>„{name}“ ist zu groß. Bilder dürfen höchstens {limit} MB haben. Speichern Sie das Bild als JPEG.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>not_an_image</source>
+            <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>„{name}“ ist kein lesbares Bild. Verwenden Sie JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/contract/files.py" />
             <source>cannot_delete</source>
             <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>

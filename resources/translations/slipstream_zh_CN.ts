@@ -6111,6 +6111,24 @@
             <translation>内存不足，无法测量。请退出其他 App 或载入更小的模型。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_empty</source>
+            <extracomment>“{name}” is empty. Send an image.</extracomment>
+            <translation>“{name}”是空的。请发送图像。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_too_large</source>
+            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>not_an_image</source>
+            <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>“{name}”不是可读取的图像。请使用 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/contract/files.py" />
             <source>cannot_delete</source>
             <extracomment>Can't delete “{path}” ({reason}). Check its permissions, then try again.</extracomment>

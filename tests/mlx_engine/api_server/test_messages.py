@@ -129,11 +129,11 @@ class TestChats:
         )
         assert request.tools == (ToolSpec("read", "Reads a file.", SCHEMA),)
 
-    @pytest.mark.parametrize("kind", ["image", "document"])
-    def test_images_and_documents_of_the_user_are_refused_by_name(self, kind: str) -> None:
-        with pytest.raises(ApiError, match=r"“messages.1.content.1” has the type “" + kind) as refusal:
+    @pytest.mark.parametrize(("kind", "field"), [("image", "type"), ("document", "source.type")])
+    def test_images_and_unreadable_documents_of_the_user_are_refused_by_name(self, kind: str, field: str) -> None:
+        with pytest.raises(ApiError, match=r"“messages.1.content.1(.source)?”") as refusal:
             asked(USER, {"role": "user", "content": [text("Look:"), {"type": kind, "source": {}}]})
-        assert refusal.value.status == 400
+        assert (refusal.value.status, refusal.value.param) == (400, f"messages.1.content.1.{field}")
 
     def test_images_and_documents_of_earlier_turns_and_of_tools_are_named(self) -> None:
         image, document = {"type": "image", "source": {}}, {"type": "document", "source": {}}
@@ -230,7 +230,7 @@ class TestChats:
             each | {"content": [text(each["content"], **CACHED)]} if isinstance(each["content"], str) else each for each in messages
         ]
         assert asked(*as_blocks, tools=[READ | CACHED, FETCH]) == request
-        assert MessagesExchange({"messages": messages, "tools": [READ, FETCH]}).counted().tools == request.tools
+        assert MessagesExchange({"messages": messages, "tools": [READ, FETCH]}).counted(played.PAIR).tools == request.tools
 
 
 class TestNormalization:
@@ -369,7 +369,7 @@ class TestFields:
                 part[key] = data.draw(junk)
                 break
             part = part[key]
-        for read in (lambda: MessagesExchange(body).begin(played.PAIR), lambda: MessagesExchange(body).counted()):
+        for read in (lambda: MessagesExchange(body).begin(played.PAIR), lambda: MessagesExchange(body).counted(played.PAIR)):
             try:
                 read()
             except ApiError as error:

@@ -179,43 +179,54 @@ def is_effective(fields: type[RequestFields], path: str) -> bool:
 # The official fields inside others that have an effect, or none by their meaning, such as the name of a schema
 EFFECTIVE = {
     "chat": """
-        messages.content messages.content.refusal messages.content.text messages.content.type messages.role
-        messages.tool_call_id messages.tool_calls messages.tool_calls.custom messages.tool_calls.custom.input
-        messages.tool_calls.custom.name messages.tool_calls.function messages.tool_calls.function.arguments
-        messages.tool_calls.function.name messages.tool_calls.id messages.tool_calls.type response_format.json_schema
-        response_format.json_schema.name response_format.json_schema.schema response_format.json_schema.strict
-        response_format.type stream_options.include_usage tool_choice.allowed_tools tool_choice.allowed_tools.mode
-        tool_choice.allowed_tools.tools tool_choice.custom tool_choice.custom.name tool_choice.function
-        tool_choice.function.name tool_choice.type tools.custom tools.custom.description tools.custom.format
-        tools.custom.format.grammar tools.custom.format.grammar.definition tools.custom.format.type tools.custom.name
-        tools.function tools.function.description tools.function.name tools.function.parameters tools.function.strict
-        tools.type
+        messages.content messages.content.file messages.content.file.file_data messages.content.file.file_id
+        messages.content.file.filename messages.content.image_url messages.content.image_url.detail messages.content.image_url.url
+        messages.content.refusal messages.content.text messages.content.type messages.role messages.tool_call_id messages.tool_calls
+        messages.tool_calls.custom messages.tool_calls.custom.input messages.tool_calls.custom.name messages.tool_calls.function
+        messages.tool_calls.function.arguments messages.tool_calls.function.name messages.tool_calls.id messages.tool_calls.type
+        response_format.json_schema response_format.json_schema.name response_format.json_schema.schema
+        response_format.json_schema.strict response_format.type stream_options.include_usage tool_choice.allowed_tools
+        tool_choice.allowed_tools.mode tool_choice.allowed_tools.tools tool_choice.custom tool_choice.custom.name
+        tool_choice.function tool_choice.function.name tool_choice.type tools.custom tools.custom.description tools.custom.format
+        tools.custom.format.grammar tools.custom.format.grammar.definition tools.custom.format.type tools.custom.name tools.function
+        tools.function.description tools.function.name tools.function.parameters tools.function.strict tools.type
     """,
     "completions": """
         stream_options.include_usage
     """,
     "responses": """
-        input.arguments input.call_id input.content input.content.refusal input.content.text input.content.type
-        input.encrypted_content input.input input.name input.namespace input.output input.output.text input.output.type
-        input.role input.summary input.summary.text input.summary.type input.tools input.tools.description input.tools.format
-        input.tools.format.definition input.tools.format.type input.tools.name input.tools.parameters input.tools.strict
-        input.tools.tools input.tools.tools.description input.tools.tools.format input.tools.tools.format.definition
-        input.tools.tools.format.type input.tools.tools.name input.tools.tools.parameters input.tools.tools.strict
-        input.tools.tools.type input.tools.type input.type reasoning.effort text.format text.format.name text.format.schema
-        text.format.strict text.format.type tool_choice.mode tool_choice.name tool_choice.tools tool_choice.type
+        input.arguments input.call_id input.content input.content.detail input.content.file_data input.content.file_id
+        input.content.file_url input.content.filename input.content.image_url input.content.refusal input.content.text
+        input.content.type input.encrypted_content input.input input.name input.namespace input.output input.output.detail
+        input.output.file_data input.output.file_id input.output.file_url input.output.filename input.output.image_url
+        input.output.text input.output.type input.role input.summary input.summary.text input.summary.type input.tools
+        input.tools.description input.tools.format input.tools.format.definition input.tools.format.type input.tools.name
+        input.tools.parameters input.tools.strict input.tools.tools input.tools.tools.description input.tools.tools.format
+        input.tools.tools.format.definition input.tools.tools.format.type input.tools.tools.name input.tools.tools.parameters
+        input.tools.tools.strict input.tools.tools.type input.tools.type input.type reasoning.effort text.format text.format.name
+        text.format.schema text.format.strict text.format.type tool_choice.mode tool_choice.name tool_choice.tools tool_choice.type
         tools.description tools.format tools.format.definition tools.format.type tools.name tools.parameters tools.strict
         tools.tools tools.tools.description tools.tools.format tools.tools.format.definition tools.tools.format.type
         tools.tools.name tools.tools.parameters tools.tools.strict tools.tools.type tools.type
     """,
     "messages": """
-        messages.content messages.content.content messages.content.content.content messages.content.content.content.text
-        messages.content.content.content.type messages.content.content.text messages.content.content.tool_name
-        messages.content.content.type messages.content.id messages.content.input messages.content.is_error
-        messages.content.name messages.content.text messages.content.thinking messages.content.tool_use_id
-        messages.content.type messages.role output_config.effort output_config.format output_config.format.schema
-        output_config.format.type system.text system.type thinking.type tool_choice.disable_parallel_tool_use tool_choice.name
-        tool_choice.type tools.defer_loading tools.description tools.input_schema tools.input_schema.properties
-        tools.input_schema.required tools.input_schema.type tools.name tools.strict tools.type
+        messages.content messages.content.citations messages.content.citations.enabled messages.content.content
+        messages.content.content.citations messages.content.content.citations.enabled messages.content.content.content
+        messages.content.content.content.citations messages.content.content.content.context messages.content.content.content.source
+        messages.content.content.content.text messages.content.content.content.title messages.content.content.content.type
+        messages.content.content.context messages.content.content.source messages.content.content.source.content
+        messages.content.content.source.data messages.content.content.source.file_id messages.content.content.source.media_type
+        messages.content.content.source.type messages.content.content.source.url messages.content.content.text
+        messages.content.content.title messages.content.content.tool_name messages.content.content.type messages.content.context
+        messages.content.id messages.content.input messages.content.is_error messages.content.name messages.content.source
+        messages.content.source.content messages.content.source.content.source messages.content.source.content.text
+        messages.content.source.content.type messages.content.source.data messages.content.source.file_id
+        messages.content.source.media_type messages.content.source.type messages.content.source.url messages.content.text
+        messages.content.thinking messages.content.title messages.content.tool_use_id messages.content.type messages.role
+        output_config.effort output_config.format output_config.format.schema output_config.format.type system.text system.type
+        thinking.type tool_choice.disable_parallel_tool_use tool_choice.name tool_choice.type tools.defer_loading tools.description
+        tools.input_schema tools.input_schema.properties tools.input_schema.required tools.input_schema.type tools.name tools.strict
+        tools.type
     """,
 }
 

@@ -88,13 +88,13 @@ class TestBodies:
         assert response.status_code in (200, 400, 404)
 
     def test_a_body_beyond_the_limit_is_refused(self, server: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(body, "MAX_BYTES", 1000)
+        monkeypatch.setattr(body, "MAX_REQUEST_BYTES", 1000)
         long = b" " * 2000
         assert refused(server.client.post(PATH, content=long), 413)["code"] == "body_too_large"
         assert refused(server.client.post(PATH, content=iter([long[:600], long[:600]])), 413)["code"] == "body_too_large"
 
     def test_a_client_that_reads_after_it_has_written_gets_the_refusal(self, server: Serving) -> None:
-        size = body.MAX_BYTES + 1
+        size = body.MAX_REQUEST_BYTES + 1
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
         assert server.raw(head.encode() + b" " * size).startswith(b"HTTP/1.1 413")
 

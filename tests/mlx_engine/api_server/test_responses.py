@@ -133,7 +133,7 @@ class TestRequests:
             ({"given": ["Hi"]}, "input.0"),
             ({"given": 7}, "input"),
             ({"given": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}]}, "input.0.content.0.type"),
-            ({"given": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0.type"),
+            ({"given": [{"role": "user", "content": [{"type": "input_file"}]}]}, "input.0.content.0.file_data"),
             ({"top_logprobs": 21}, "top_logprobs"),
             ({"tools": [{"type": "namespace", "name": "a", "tools": [{"type": "function"}]}]}, "tools.0.tools.0.name"),
             ({"tool_choice": {"type": "web_search"}}, "tool_choice"),

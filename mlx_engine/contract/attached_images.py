@@ -1,0 +1,63 @@
+"""Attached images: their types and limits, and their names in a text."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import MAX_IMAGE_BYTES
+from mlx_engine.contract.requests import Message
+
+NAMED = "[image]"  # what a model that can't see reads in place of an image
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+)
+_HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+
+
+def image_type(data: bytes) -> str | None:
+    """Return an image's media type by its first bytes, or None if it isn't supported."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:8] == b"ftyp" and data[8:12] in _HEIC_BRANDS:
+        return "image/heic"
+    return next((name for signature, name in _SIGNATURES if data.startswith(signature)), None)
+
+
+def check_image(data: bytes, name: str) -> None:
+    """Refuse a file that is empty, too large, or not an image.
+
+    Images that are damaged are found when they are decoded.
+
+    Args:
+        data: the file's content.
+        name: what people call the file.
+
+    Raises:
+        UserError: the file is refused.
+    """
+    if not data:
+        raise UserError("image_empty", "“{name}” is empty. Send an image.", name=name)
+    if len(data) > MAX_IMAGE_BYTES:
+        template = "“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG."
+        raise UserError("image_too_large", template, name=name, limit=MAX_IMAGE_BYTES // 1_000_000)
+    if image_type(data) is None:
+        template = "“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC."
+        raise UserError("not_an_image", template, name=name)
+
+
+def without_images(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Return messages that name their images in the text, for a model that can't see."""
+    return tuple(_named(message) if message.images else message for message in messages)
+
+
+def _named(message: Message) -> Message:
+    text, done = "", 0
+    for image in message.images:
+        text += message.content[done : image.at] + NAMED
+        done = image.at
+    return replace(message, content=text + message.content[done:], images=())

@@ -1,0 +1,307 @@
+"""Images and documents in requests of all dialects, for pairs that see and for those that don't."""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.api_server import content_parts
+from mlx_engine.api_server.chat_completions import ChatExchange
+from mlx_engine.api_server.messages import MessagesExchange
+from mlx_engine.api_server.problems import ApiError
+from mlx_engine.api_server.responses import ResponseExchange
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.requests import Message
+from tests.mlx_engine.api_server import played_engine as played
+
+BLIND = played.PAIR
+SEEING = replace(BLIND, can_see=True)
+PNG = b"\x89PNG\r\n\x1a\n"
+Item = str | tuple[bytes, str]  # a text, or an image with its detail
+Asked = Callable[..., tuple[Message, ...]]
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def url(data: bytes, kind: str = "image/png") -> str:
+    return f"data:{kind};base64,{encoded(data)}"
+
+
+def in_chat(items: Sequence[Item]) -> list[Any]:
+    return [
+        {"type": "text", "text": item}
+        if isinstance(item, str)
+        else {"type": "image_url", "image_url": {"url": url(item[0]), "detail": item[1]}}
+        for item in items
+    ]
+
+
+def in_response(items: Sequence[Item]) -> list[Any]:
+    return [
+        {"type": "input_text", "text": item}
+        if isinstance(item, str)
+        else {"type": "input_image", "image_url": url(item[0]), "detail": item[1]}
+        for item in items
+    ]
+
+
+def in_message(items: Sequence[Item]) -> list[Any]:
+    return [
+        {"type": "text", "text": item}
+        if isinstance(item, str)
+        else {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": encoded(item[0])}}
+        for item in items
+    ]
+
+
+def chat(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    return ChatExchange({"messages": [{"role": "user", "content": content}]}).begin(pair)[0].messages
+
+
+def chat_result(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": content},
+    ]
+    return ChatExchange({"messages": messages}).begin(pair)[0].messages[2:]
+
+
+def response(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    return ResponseExchange({"input": [{"role": "user", "content": content}]}).begin(pair)[0].messages
+
+
+def response_output(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    items = [
+        {"role": "user", "content": "Look."},
+        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": content},
+    ]
+    return ResponseExchange({"input": items}).begin(pair)[0].messages[2:]
+
+
+def message(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    body = {"messages": [{"role": "user", "content": content}], "max_tokens": 9}
+    assert MessagesExchange(body).counted(pair).messages == MessagesExchange(body).begin(pair)[0].messages
+    return MessagesExchange(body).begin(pair)[0].messages
+
+
+def message_result(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": content}]},
+    ]
+    return MessagesExchange({"messages": messages, "max_tokens": 9}).begin(pair)[0].messages[2:]
+
+
+DIALECTS = {
+    "chat": (in_chat, chat, chat_result, ""),
+    "responses": (in_response, response, response_output, ""),
+    "messages": (in_message, message, message_result, "\n\n"),
+}
+items = st.lists(
+    st.text("ab \n", max_size=4)
+    | st.tuples(st.binary(max_size=9).map(lambda tail: PNG + tail), st.sampled_from(["auto", "low", "high"])),
+    min_size=1,
+    max_size=7,
+)
+
+
+def text_of(found: Sequence[str], between: str) -> str:
+    return between.join(text for text in found if text.strip() or not between)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(items=items, in_result=st.booleans())
+def test_images_keep_their_order_their_bytes_and_their_places(dialect: str, items: list[Item], in_result: bool) -> None:
+    build, asked, asked_result, between = DIALECTS[dialect]
+    found = (asked_result if in_result else asked)(build(items))
+    if not found:
+        assert dialect == "messages" and not any(isinstance(item, tuple) or item.strip() for item in items)
+        return
+    [message] = found
+    assert message.role == ("tool" if in_result else "user")
+    images = [item for item in items if not isinstance(item, str)]
+    assert message.content == text_of([item for item in items if isinstance(item, str)], between)
+    assert [image.data for image in message.images] == [data for data, _ in images]
+    if dialect != "messages":
+        assert [image.detail for image in message.images] == [detail for _, detail in images]
+    before: list[str] = []
+    places = iter(message.images)
+    for item in items:
+        if isinstance(item, str):
+            before.append(item)
+        else:
+            assert message.content[: next(places).at] == text_of(before, between)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_model_that_cannot_see_reads_names_in_results_and_refuses_new_images(dialect: str) -> None:
+    build, asked, asked_result, between = DIALECTS[dialect]
+    content = build(["a", (PNG, "auto"), "b"])
+    assert asked_result(content, BLIND)[0].content == between.join(["a", "[image]", "b"])
+    assert not asked_result(content, BLIND)[0].images
+    with pytest.raises(ApiError, match=r"1” has the type “image”, but the model reads only text\. Remove it") as refusal:
+        asked(content, BLIND)
+    assert refusal.value.status == 400 and str(refusal.value.param).endswith(".1.type")
+    why = EngineText.of("tower_missing", "its checkpoint has no tower")
+    with pytest.raises(ApiError, match=r"only text \(its checkpoint has no tower\)"):
+        asked(content, replace(BLIND, why_cannot_see=why))
+
+
+HTTP, STORED = "https://example.com/a.png", "file-123"
+BROKEN: list[tuple[str, Any, str]] = [
+    ("chat", {"type": "image_url", "image_url": {"url": HTTP}}, "image_url.url"),
+    ("chat", {"type": "image_url", "image_url": HTTP}, "image_url"),
+    ("chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,!!"}}, "image_url.url"),
+    ("chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}, "image_url.url"),
+    ("chat", {"type": "image_url", "image_url": {"url": "data:image/svg+xml,<svg/>"}}, "image_url.url"),
+    ("chat", {"type": "image_url", "image_url": {"url": url(b"<svg/>", "image/svg+xml")}}, "image_url.url"),
+    ("chat", {"type": "image_url", "image_url": {"url": url(PNG), "detail": "best"}}, "image_url.detail"),
+    ("chat", {"type": "image_url", "image_url": {"url": url(PNG), "detail": []}}, "image_url.detail"),
+    ("chat", {"type": "image_url"}, "image_url"),
+    ("chat", {"type": "file", "file": {"file_id": STORED}}, "file.file_id"),
+    ("chat", {"type": "file", "file": {"file_data": "?"}}, "file.file_data"),
+    ("chat", {"type": "file", "file": {"file_data": url(b"\xff\0", "application/zip")}}, "file.file_data"),
+    ("chat", {"type": "file", "file": {"file_data": url(b" ", "text/plain")}}, "file.file_data"),
+    ("responses", {"type": "input_image", "file_id": STORED}, "file_id"),
+    ("responses", {"type": "input_image", "image_url": HTTP}, "image_url"),
+    ("responses", {"type": "input_file", "file_id": STORED}, "file_id"),
+    ("responses", {"type": "input_file", "file_url": HTTP}, "file_url"),
+    ("messages", {"type": "image", "source": {"type": "url", "url": HTTP}}, "source.url"),
+    ("messages", {"type": "image", "source": {"type": "file", "file_id": STORED}}, "source.file_id"),
+    ("messages", {"type": "image", "source": {"type": "base64", "data": "?"}}, "source.data"),
+    ("messages", {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": encoded(b"GIF")}}, ""),
+    ("messages", {"type": "image"}, "source.type"),
+    ("messages", {"type": "document", "source": {"type": "url", "url": HTTP}}, "source.url"),
+    ("messages", {"type": "document", "source": {"type": "content", "content": 7}}, "source.content"),
+    (
+        "messages",
+        {"type": "document", "source": {"type": "text", "data": "x"}, "citations": {"enabled": True}},
+        "citations",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "part", "field"), BROKEN)
+def test_what_cannot_be_read_is_refused_by_its_field(dialect: str, part: Any, field: str) -> None:
+    _, asked, asked_result, _ = DIALECTS[dialect]
+    for ask in (asked, asked_result):
+        with pytest.raises(ApiError) as refusal:
+            ask([part])
+        assert refusal.value.status == 400
+        assert str(refusal.value.param).endswith(f".0.{field}" if field else ".0"), refusal.value.param
+        assert "“" in refusal.value.message and refusal.value.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "part"),
+    [
+        ("chat", {"type": "file", "file": {"filename": "notes.md", "file_data": url("Ä\n".encode(), "text/markdown")}}),
+        ("chat", {"type": "file", "file": {"filename": "notes.md", "file_data": encoded("Ä\n".encode())}}),
+        ("responses", {"type": "input_file", "filename": "notes.md", "file_data": url("Ä\n".encode(), "text/plain")}),
+        (
+            "messages",
+            {"type": "document", "title": "notes.md", "source": {"type": "text", "media_type": "text/plain", "data": "Ä\n"}},
+        ),
+        ("messages", {"type": "document", "title": "notes.md", "source": {"type": "base64", "data": encoded("Ä".encode())}}),
+    ],
+)
+@pytest.mark.parametrize("pair", [BLIND, SEEING])
+def test_text_documents_are_read_by_all_models(dialect: str, part: Any, pair: Any) -> None:
+    build, asked, asked_result, _ = DIALECTS[dialect]
+    for ask in (asked, asked_result):
+        [found] = ask([*build(["See:"]), part, *build(["Thanks."])], pair)
+        assert found.content == "See:\n\n--- notes.md ---\nÄ\n--- end of notes.md ---\n\nThanks."
+
+
+def test_a_document_of_blocks_keeps_its_images() -> None:
+    source = {"type": "content", "content": in_message(["a", (PNG, "auto"), "b"])}
+    [found] = message([{"type": "document", "context": "Old.", "source": source}])
+    assert (found.content, found.images[0].at) == ("Old.\n\na\n\nb", len("Old.\n\na"))
+
+
+def test_failed_results_keep_their_images() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "is_error": True, "content": in_message(["no", (PNG, "auto")])}
+    body = {"messages": [{"role": "user", "content": [result]}], "max_tokens": 9}
+    found = MessagesExchange(body).begin(SEEING)[0].messages[0]
+    assert (found.content, found.images[0].at) == ("Error: no", len("Error: no"))
+
+
+def test_images_of_earlier_messages_are_passed_to_a_model_that_sees() -> None:
+    messages = [{"role": "user", "content": in_chat([(PNG, "auto")])}, {"role": "assistant", "content": "A cat."}]
+    question = {"role": "user", "content": "Sure?"}
+    found = ChatExchange({"messages": [*messages, question]}).begin(SEEING)[0].messages
+    assert [len(each.images) for each in found] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("role", ["system", "assistant"])
+def test_images_in_other_roles_are_refused(role: str) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": role, "content": in_chat([(PNG, "auto")])}]
+    with pytest.raises(ApiError, match=f"with the role “{role}”"):
+        ChatExchange({"messages": messages}).begin(SEEING)
+
+
+def test_the_number_of_images_is_limited_in_all_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_parts, "MAX_IMAGES", 2)
+    messages = [{"role": "user", "content": in_chat([(PNG, "auto")])}] * 2
+    ChatExchange({"messages": messages}).begin(SEEING)
+    with pytest.raises(ApiError, match="one image too many") as refusal:
+        ChatExchange({"messages": [*messages, {"role": "tool", "content": in_chat([(PNG, "auto")])}]}).begin(SEEING)
+    assert refusal.value.param == "messages.2.content.0.image_url.url"
+
+
+junk = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from([url(PNG), HTTP, encoded(PNG), "data:", "base64"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["type", "url", "data", "content", "text"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+TYPES = ["text", "image", "image_url", "input_image", "file", "input_file", "document", "tool_result", "search_result", "x"]
+FIELDS = [
+    "text",
+    "image_url",
+    "file",
+    "file_data",
+    "file_id",
+    "filename",
+    "detail",
+    "source",
+    "content",
+    "title",
+    "context",
+    "citations",
+]
+hostile = st.dictionaries(st.sampled_from(FIELDS), junk, max_size=4).flatmap(
+    lambda fields: st.sampled_from(TYPES).map(lambda kind: {"type": kind} | fields)
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(parts=st.lists(hostile | junk, max_size=3), pair=st.sampled_from([BLIND, SEEING]), in_result=st.booleans())
+def test_hostile_parts_are_refused_or_read(dialect: str, parts: list[Any], pair: Any, in_result: bool) -> None:
+    _, asked, asked_result, _ = DIALECTS[dialect]
+    try:
+        found = (asked_result if in_result else asked)(parts, pair)
+    except ApiError as error:
+        assert error.status == 400 and error.param and json.dumps(error.message)
+        return
+    for each in found:
+        places = [image.at for image in each.images]
+        assert places == sorted(places) and all(0 <= at <= len(each.content) for at in places)
+        assert pair.can_see or not each.images
