@@ -9,12 +9,15 @@ import os
 import re
 import shutil
 import signal
+import threading
 import time
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from glob import glob
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,6 +41,8 @@ _MESSAGES_PER_S, _BYTES_PER_S = 1_000, 8 << 20
 _LOG_LINES, _LONGEST_LINE = 100, 1_000
 _CONNECT_S = 10.0
 _SHELL_S = 5.0
+_asking = threading.Lock()
+_shell_paths: dict[str, Future[str]] = {}  # PATH of each shell
 _EXIT_S, _TERMINATE_S = 0.8, 0.25  # together less than the time that quitting may take
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Where package managers install programs
@@ -227,26 +232,34 @@ async def search_path(config: ServerConfig) -> str:
 async def _shell_path() -> str:
     """Return the PATH of the user's shell, or "".
 
-    Profiles, such as nvm's, may change it.
+    The shell is asked once per process, because profiles such as nvm's take seconds.
     """
-    shell, mark = os.environ.get("SHELL", "/bin/sh"), "slipstream-path:"
-    with suppress(OSError, TimeoutError):
-        process = await asyncio.create_subprocess_exec(
-            *(shell, "-ilc", f"printf '\\n{mark}%s\\n' \"$PATH\""),
-            stdin=asyncio.subprocess.DEVNULL,
+    shell = os.environ.get("SHELL", "/bin/sh")
+    with _asking:
+        if (answer := _shell_paths.get(shell)) is None:
+            answer = _shell_paths[shell] = Future()
+            answer.set_running_or_notify_cancel()  # a caller that is canceled doesn't cancel it for the others
+            threading.Thread(target=lambda: answer.set_result(_ask_shell(shell)), name="shell path", daemon=True).start()
+    return await asyncio.wrap_future(answer)
+
+
+def _ask_shell(shell: str) -> str:
+    mark, output = "slipstream-path:", b""
+    with (
+        suppress(OSError),
+        Popen(
+            (shell, "-ilc", f"printf '\\n{mark}%s\\n' \"$PATH\""),
+            stdin=DEVNULL,
             stdout=PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=DEVNULL,
             start_new_session=True,
-        )
-        try:
-            async with asyncio.timeout(_SHELL_S):
-                output, _ = await process.communicate()
-        finally:
-            kill(process)
-        for line in output.decode(errors="replace").splitlines():
-            if line.startswith(mark):
-                return line.removeprefix(mark)
-    return ""
+        ) as process,
+    ):
+        with suppress(TimeoutExpired):
+            output, _ = process.communicate(timeout=_SHELL_S)
+        kill(process)
+    lines = output.decode(errors="replace").splitlines()
+    return next((line.removeprefix(mark) for line in lines if line.startswith(mark)), "")
 
 
 async def _end(process: Process) -> None:
@@ -275,7 +288,7 @@ async def _exits(process: Process, seconds: float) -> bool:
     return process.returncode is not None
 
 
-def kill(process: Process, number: int = signal.SIGKILL) -> None:
+def kill(process: Process | Popen[bytes], number: int = signal.SIGKILL) -> None:
     """Send a signal to a program and the rest of its process group."""
     with suppress(OSError):
         os.killpg(process.pid, number)

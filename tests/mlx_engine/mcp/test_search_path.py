@@ -3,11 +3,13 @@
 import asyncio
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp import transports
 from mlx_engine.mcp.config import ServerConfig
 
@@ -63,3 +65,40 @@ def test_folders_of_macos_come_last_but_are_searched(folder: Folder, monkeypatch
     monkeypatch.setenv("PATH", system)
     monkeypatch.delenv("SHLVL", raising=False)
     assert found(ServerConfig("made", command="python3")) == "system"
+
+
+def test_the_shell_is_asked_once_per_process(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By servers that start at the same time or later, even if their start is canceled."""
+    chosen, asked, shell = folder("chosen"), tmp_path / "asked", tmp_path / "shell"
+    shell.write_text(f'#!/bin/sh\necho once >> "{asked}"\nPATH="{chosen}"\neval "$2"\n')
+    shell.chmod(0o755)
+    monkeypatch.setenv("SHELL", str(shell))
+    monkeypatch.delenv("SHLVL", raising=False)
+    config = ServerConfig("made", command="no-such-program")
+
+    async def start_three() -> None:
+        first = asyncio.create_task(transports.search_path(config))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert all(path.startswith(chosen) for path in await asyncio.gather(*(transports.search_path(config) for _ in range(2))))
+
+    threads = [threading.Thread(target=asyncio.run, args=(start_three(),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with pytest.raises(UserError, match="Can't find"):  # which looks for the program twice
+        asyncio.run(transports._started(config))
+    assert asked.read_text().split() == ["once"]
+
+
+def test_a_shell_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell, hanging = tmp_path / "shell", tmp_path / "pid"
+    shell.write_text(f'#!/bin/sh\necho $$ > "{hanging}"\nexec sleep 600\n')
+    shell.chmod(0o755)
+    monkeypatch.setattr(transports, "_SHELL_S", 0.5)
+    monkeypatch.setenv("SHELL", str(shell))
+    assert asyncio.run(transports._shell_path()) == ""
+    if hanging.exists():  # the machine may be too busy to start it in time
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(hanging.read_text()), 0)
