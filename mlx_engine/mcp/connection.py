@@ -143,7 +143,7 @@ class McpConnection:
                     await self._connect(open_browser)
                     problem = link.problem or gone(self.config.name)
                 except Exception as error:
-                    problem = link.problem or _problem(error, self.config)
+                    problem = link.problem or await asyncio.to_thread(_problem, error, self.config)
                     signing_in = bool(open_browser) and not self._was_ready
                     if signing_in or link.unauthorized or isinstance(next(_causes(error)), SignInNeeded):
                         state, problem = "sign_in", problem if signing_in else None
@@ -232,7 +232,7 @@ async def _subscribe(client: Client) -> None:
 
 
 def _problem(error: Exception, config: ServerConfig) -> EngineText:
-    """Return why the server isn't connected."""
+    """Return why the server isn't connected. May look up a name, which takes time."""
     cause = next(_causes(error))
     reason = _cut(str(cause) or type(cause).__name__, _LONGEST_MESSAGE)
     if isinstance(cause, UserError):

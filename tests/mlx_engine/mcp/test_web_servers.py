@@ -3,8 +3,10 @@
 import asyncio.selector_events
 import errno
 import resource
+import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -48,9 +50,18 @@ def test_a_call_over_http_has_the_configured_headers(servers: RunningServers) ->
 
 
 def test_a_connection_that_macos_may_have_denied_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops, resolvers = set[threading.Thread](), set[threading.Thread]()
+    resolve = socket.getaddrinfo
+
     async def fail(*_: object) -> None:
+        loops.add(threading.current_thread())
         raise OSError(errno.EHOSTUNREACH, "No route to host")
 
+    def record(*arguments: Any, **options: Any) -> Any:
+        resolvers.add(threading.current_thread())
+        return resolve(*arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", record)
     monkeypatch.setattr(asyncio.selector_events.BaseSelectorEventLoop, "sock_connect", fail)
     monkeypatch.setattr(local_network, "HAS_PERMISSION", True)
     servers = RunningServers(ServerConfig("lab", url="https://192.168.1.20/mcp"))
@@ -58,6 +69,7 @@ def test_a_connection_that_macos_may_have_denied_names_the_setting(monkeypatch: 
         servers.start(["lab"])
         error = servers.wait("lab", "failed").error
         assert error is not None and error.code == "tool_local_network"
+        assert resolvers and not resolvers & loops  # a slow lookup would hold up every other server
     finally:
         servers.close()
 
