@@ -6,6 +6,8 @@ import socket
 import sys
 from collections.abc import Iterator
 
+from mlx_engine.contract.errors import EngineText
+
 HAS_PERMISSION = sys.platform == "darwin"  # whether the system asks for one
 
 
@@ -30,6 +32,15 @@ def may_be_denied(host: str, error: BaseException) -> bool:
     """
     unreachable = any(isinstance(cause, OSError) and cause.errno == errno.EHOSTUNREACH for cause in causes(error))
     return HAS_PERMISSION and unreachable and is_private(host)
+
+
+def denied(host: str) -> EngineText:
+    """Return the error for a connection that may have failed for lack of the permission."""
+    template = (
+        "“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ "
+        "Privacy & Security ▸ Local Network."
+    )
+    return EngineText.of("remote_local_network", template, host=host)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -157,11 +157,7 @@ def unreachable(endpoint: Endpoint, error: Exception) -> UserError:
             template = "“{host}” wasn't found. Check the spelling and your network connection."
             return UserError("remote_unknown_host", template, host=host)
         if local_network.may_be_denied(_parsed(endpoint.url).host, error):
-            template = (
-                "“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ "
-                "Privacy & Security ▸ Local Network."
-            )
-            return UserError("remote_local_network", template, host=host)
+            return UserError.of(local_network.denied(host))
         template = "“{host}” can't be reached. Check the address and your network connection."
         return UserError("remote_no_route", template, host=host)
     if isinstance(error, httpx2.ConnectTimeout):

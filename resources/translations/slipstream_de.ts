@@ -6675,6 +6675,12 @@
             <translation>macOS hat die Arbeit der GPU abgebrochen, weil sie zu lange dauerte</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/hardware/local_network.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
@@ -7576,6 +7582,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/transfer.py" />
+            <source>hub_cuts_off</source>
+            <extracomment>{endpoint} has cut off every response for {seconds:.0f} seconds. Downloaded data is kept. Check your network and proxy, then resume the download.</extracomment>
+            <translation>{endpoint} hat seit {seconds:.0f} Sekunden jede Antwort abgebrochen. Bereits Geladenes bleibt erhalten. Prüfen Sie Netzwerk und Proxy, und setzen Sie den Download dann fort.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
             <translation>Der Modell-Hub antwortet nicht. Es wird erneut versucht.</translation>
@@ -7987,12 +7999,6 @@
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>„{host}“ hat den Schlüssel abgelehnt. Geben Sie den richtigen Schlüssel für diese Verbindung ein.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/remote/endpoint.py" />
-            <source>remote_local_network</source>
-            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
-            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

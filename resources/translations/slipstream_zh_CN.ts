@@ -6675,6 +6675,12 @@
             <translation>macOS 因耗时过长而中止了 GPU 的任务</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/hardware/local_network.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>无法连接到“{host}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
@@ -7576,6 +7582,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/transfer.py" />
+            <source>hub_cuts_off</source>
+            <extracomment>{endpoint} has cut off every response for {seconds:.0f} seconds. Downloaded data is kept. Check your network and proxy, then resume the download.</extracomment>
+            <translation>{endpoint} 在 {seconds:.0f} 秒内中断了每一次响应。已下载的数据会保留。请检查网络和代理，然后继续下载。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
             <translation>模型 Hub 没有响应。正在重试。</translation>
@@ -7987,12 +7999,6 @@
             <source>remote_key</source>
             <extracomment>“{host}” rejected the key. Enter the correct key for this connection.</extracomment>
             <translation>“{host}”拒绝了密钥。请为此连接输入正确的密钥。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/remote/endpoint.py" />
-            <source>remote_local_network</source>
-            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
-            <translation>无法连接到“{host}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

@@ -24,6 +24,7 @@ from huggingface_hub.utils import logging as hub_logging
 from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import data_folder, read_json, write_json
+from mlx_engine.hardware import local_network
 from mlx_engine.models.files.checkpoint import LARGEST_CONFIG
 from mlx_engine.models.files.repo import (
     RemoteFile,
@@ -155,6 +156,8 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case httpx2.TransportError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
             template = "The certificate of {endpoint} isn't trusted. Install your proxy's certificate, or set SSL_CERT_FILE."
             return NoAnswer("untrusted_certificate", template, **values)
+        case httpx2.TransportError() if local_network.may_be_denied(urlsplit(endpoint).hostname or "", error):
+            return Unreachable.of(local_network.denied(_host(endpoint)))
         case httpx2.TransportError():
             template = "Can't reach {endpoint}. Check your network connection."
             return Unreachable("hub_unreachable", template, **values)

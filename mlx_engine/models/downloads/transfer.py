@@ -28,6 +28,9 @@ _EXPIRED = (401, 403, 404, 410)  # status codes of content hosts for an expired 
 _READ = 1 << 20
 # Bytes that a connection buffers: about a thousandth of the file, so that `kill -9` loses little
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 64 << 10, 1 << 20
+_PROGRESS = (
+    16 << 10
+)  # bytes of a response; shorter ones count as failures, or a host that cuts off all of them would be retried forever
 _WRITE_EVERY = 0.2  # at most this many seconds between writes
 _MOST_REFUSALS = 12  # consecutive refusals of new links before giving up
 _FLUSH_EVERY = 0.25  # seconds
@@ -62,8 +65,8 @@ class _FileDownload:
     opening: bool = False
     active: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) in progress
     ranged: bool | None = None  # whether the host supports Range; None before the first response
-    failures: int = 0  # since the last byte
-    refusals: int = 0  # of links, since the last byte
+    failures: int = 0  # since the last progress
+    refusals: int = 0  # of links, since the last progress
     not_before: float = 0.0
     damaged: bool = False  # failed verification before
     finished: bool = False
@@ -109,7 +112,8 @@ class FileTransfer:
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self._error: BaseException | None = None
-        self._last_byte = time.monotonic()
+        self._last_progress = time.monotonic()
+        self._cut_off = False  # whether bytes have come since then
         self._waiting = False
         files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.distinct]
         self._kept = sum(file.size for _, file, here in files if here)
@@ -244,7 +248,7 @@ class FileTransfer:
         here = received_so_far(self._cache.partial(file.listing, file.remote), file.remote.size)
         with self._changed:
             now = time.monotonic()
-            file.elsewhere, file.not_before, self._last_byte = True, now + _POLL_OTHER, now
+            file.elsewhere, file.not_before, self._last_progress = True, now + _POLL_OTHER, now
             self._count_others(file, here)
             template = "Another program is also downloading {repo}. Each file is downloaded only once."
             self.status = EngineText.of("downloaded_elsewhere", template, repo=file.listing.repo)
@@ -298,15 +302,16 @@ class FileTransfer:
     def _receive(self, file: _FileDownload, partial: PartialFile, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
         """Write a response's body to its segment, and return whether it is complete."""
         buffer = memoryview(bytearray(min(max(file.remote.size >> 10, _SMALLEST_BUFFER), _LARGEST_BUFFER, left)))
-        held, wrote = 0, time.monotonic()
+        asked, written_bytes, held, wrote = left, 0, 0, time.monotonic()
 
         def write() -> bool:
-            nonlocal held, wrote
+            nonlocal written_bytes, held, wrote
             count, held, wrote = held, 0, time.monotonic()
             if count and not partial.write(key[1], buffer[:count], key[0]):
                 return False
             if count:
-                self._count(file, count)
+                written_bytes += count
+                self._count(file, count, written_bytes >= min(_PROGRESS, asked))
             return True
 
         try:
@@ -398,19 +403,24 @@ class FileTransfer:
             again, file.damaged, file.link = file.damaged, True, None
             if file.partial is not None:
                 file.partial.restart()
+        template = "{file} was corrupted during download and is being downloaded again."
+        note = EngineText.of("file_damaged", template, file=file.remote.path)
         if again:
+            self._notes[:] = [each for each in self._notes if each != note]
             template = (
                 "{file} in {repo} was corrupted in two downloads and has been deleted. Try again later, or use another mirror."
             )
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
-        template = "{file} was corrupted during download and is being downloaded again."
-        self._note(EngineText.of("file_damaged", template, file=file.remote.path))
+        self._note(note)
 
     # --- Failures -----------------------------------------------------------------------------------------------------------------
-    def _count(self, file: _FileDownload, count: int) -> None:
+    def _count(self, file: _FileDownload, count: int, progress: bool) -> None:
         with self._changed:
             self.downloaded += count
-            self._last_byte = time.monotonic()
+            self._cut_off = not progress
+            if not progress:
+                return
+            self._last_progress = time.monotonic()
             file.failures = file.refusals = 0
             if self._waiting:
                 self._waiting, self.status = False, None
@@ -428,9 +438,15 @@ class FileTransfer:
 
     def _check_timeout(self) -> None:
         with self._changed:
-            silent = time.monotonic() - self._last_byte
+            silent, cut_off = time.monotonic() - self._last_progress, self._cut_off
             failing = any(file.failures and not file.finished for file in self._files)
-        if failing and silent > self._retry.give_up:
+        if failing and silent > self._retry.give_up and cut_off:
+            template = (
+                "{endpoint} has cut off every response for {seconds:.0f} seconds. Downloaded data is kept. Check your network and "
+                "proxy, then resume the download."
+            )
+            self._end(Unreachable("hub_cuts_off", template, endpoint=self._hub.endpoint, seconds=silent))
+        elif failing and silent > self._retry.give_up:
             template = "{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then resume the download."
             self._end(Unreachable("hub_timeout", template, endpoint=self._hub.endpoint, seconds=silent))
 

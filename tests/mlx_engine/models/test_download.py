@@ -199,8 +199,11 @@ class TestMisbehaviour:
 
     def test_a_file_that_stays_damaged_is_never_published(self, pair: LocalHub, cache: HubCache) -> None:
         pair.faults.extend([Fault("wrong", 4321)] * 50)
-        with pytest.raises(UserError, match="corrupted in two downloads"):
-            fetch(pair, cache)
+        made = download(pair, cache, connections=1)
+        with pytest.raises(UserError, match="corrupted in two downloads") as caught:
+            made.run(threading.Event())
+        file = dict(caught.value.text.values)["file"]
+        assert not [note for note in made.notes if dict(note.values).get("file") == file]
         assert not [path for path in cache.root.rglob("*/blobs/*") if len(path.name) == 64]
         pair.faults.clear()
         fetch(pair, cache)

@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.models.downloads.download import Download
+from mlx_engine.contract.errors import UserError
+from mlx_engine.models.downloads.download import Download, DownloadProgress
 from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.local_hub import PIECE, Fault, LocalHub
@@ -68,6 +70,22 @@ def test_download_completes_after_random_faults(
         assert pauses or not wrong or any(note.code == "file_damaged" for note in made.notes) or local.faults
 
 
+@pytest.mark.parametrize("kind", ["drop", "reset", "short"])
+def test_a_hub_that_cuts_off_every_response_is_given_up(kind: str, cache: HubCache) -> None:
+    with LocalHub() as local:
+        local.repo("owner/target", target_files(4 * MB))
+        local.faults.extend([Fault(kind, 1_000)] * 20_000)
+        made = download(local, cache, Pair("owner/target"), retry=RetryPolicy(0.0, 0.0, give_up=0.5))
+        with pytest.raises(UserError) as caught:
+            made.run(threading.Event())
+        assert caught.value.text.code == "hub_cuts_off"
+        local.faults.clear()
+        again, reports = download(local, cache, made.pair), list[DownloadProgress]()
+        assert again.run(threading.Event(), reports.append) is not None
+        expect_whole(local, cache, made.pair)
+        assert next(report.done for report in reports if report.total) >= made.progress.done > 0  # what had come is kept
+
+
 @pytest.mark.parametrize("kind", ["drop", "reset", "stall"])
 def test_a_lost_connection_is_continued(kind: str, socket_hub: ServedHub, cache: HubCache) -> None:
     """As the client sees real ones."""
@@ -92,8 +110,10 @@ def counted(self, *given):
         yield piece
 httpx2.Response.iter_raw = counted
 from mlx_engine.models.files.hub_cache import HubCache
-from mlx_engine.models.downloads.download import Download
+from mlx_engine.contract.errors import UserError
+from mlx_engine.models.downloads.download import Download, DownloadProgress
 from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.models.downloads.transfer import RetryPolicy
 made = Download(Pair("owner/target", sys.argv[5]), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), HubCache(Path(sys.argv[2])),

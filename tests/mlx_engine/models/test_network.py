@@ -1,6 +1,8 @@
 """Proxies from the environment, and the system's certificates."""
 
+import errno
 import shutil
+import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +12,8 @@ import pytest
 from huggingface_hub import close_session
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.models.downloads.hub import Hub
+from mlx_engine.hardware import local_network
+from mlx_engine.models.downloads.hub import Hub, Unreachable
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.hub.repos import target_files
@@ -65,3 +68,16 @@ def test_an_untrusted_certificate_is_reported(secure: Secure) -> None:
     local, _ = secure
     with pytest.raises(UserError, match="isn't trusted"):
         Hub(local.url).listing("owner/target")
+
+
+@pytest.mark.parametrize("system_asks", [True, False])
+def test_a_mirror_that_macos_may_have_denied_names_the_setting(monkeypatch: pytest.MonkeyPatch, system_asks: bool) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EHOSTUNREACH, "No route to host")
+
+    monkeypatch.setattr(socket, "create_connection", fail)
+    monkeypatch.setattr(local_network, "HAS_PERMISSION", system_asks)
+    with pytest.raises(Unreachable) as caught:
+        Hub("http://192.168.1.20:8080").listing("owner/target")
+    assert caught.value.text.code == ("remote_local_network" if system_asks else "hub_unreachable")
+    assert ("Local Network" in str(caught.value)) is system_asks
