@@ -117,6 +117,7 @@ def test_the_text_is_the_same_whichever_kernel_fails_at_whichever_call(engine, r
         else:
             assert known is None and engine.pair.operations.kernels
         follow = replace(request_, prompt_tokens=(*request_.prompt_tokens, *wanted.tokens, 9), reuse=True, max_tokens=4)
+        kernels.at = range(0)  # if the reply made fewer calls, the next one must not fail
         after = reply(engine, follow)  # from what the reply has left, by the kernels that are left
         engine.pair.use(PLAIN)
         assert after.tokens == reply(engine, replace(follow, reuse=False)).tokens
