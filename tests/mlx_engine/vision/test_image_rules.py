@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
+from transformers.models.gemma4.image_processing_pil_gemma4 import get_aspect_ratio_preserving_size
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Detail
@@ -94,14 +96,14 @@ def test_published_sizes_keep_their_bounds(width: int, height: int) -> None:
         assert counts == sorted(counts)
 
 
-@given(st.sampled_from([QWEN, GEMMA, UNIFIED]), st.integers(16, 4000), st.integers(16, 4000))
-def test_images_keep_their_shape(rules: ImageRules, width: int, height: int) -> None:
-    if max(width, height) > 10 * min(width, height):
-        return
-    resized = rules.size(width, height)
-    columns, rows = (edge / rules.side for edge in resized)
-    # Each side is off by at most one token
-    assert (columns - 1) / (rows + 1) <= width / height <= (columns + 1) / (rows - 1 or 1e-9)
+@given(SIDES, SIDES, st.sampled_from(DETAILS))
+def test_sizes_equal_those_of_the_reference_processors(width: int, height: int, detail: Detail) -> None:
+    tokens = {"low": 70, "auto": 280, "high": 1120}[detail]
+    for rules in (GEMMA, UNIFIED):
+        assert rules.size(width, height, detail) == get_aspect_ratio_preserving_size(height, width, 16, 9 * tokens, 3)[::-1]
+    if max(width, height) <= 200 * min(width, height):
+        most = {"low": 262_144, "auto": 2_097_152, "high": 4_194_304}[detail]
+        assert QWEN.size(width, height, detail) == smart_resize(height, width, 32, 65_536, most)[::-1]
 
 
 def test_images_of_another_budget() -> None:
