@@ -35,7 +35,7 @@ def may_be_denied(host: str, error: BaseException) -> bool:
 
 
 def denied(host: str) -> EngineText:
-    """Return the error for a connection that may have failed for lack of the permission."""
+    """Return the error for a connection that may lack the permission."""
     template = (
         "“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ "
         "Privacy & Security ▸ Local Network."
