@@ -235,6 +235,15 @@ def test_the_watched_footprint_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
         pixels(saved(picture(), "PNG"), 8, 8)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("format", ["JPEG", "PNG"])
+def test_photos_of_a_hundred_megapixels_are_read(format: str) -> None:
+    photo = Image.new("RGBA" if format == "PNG" else "RGB", (11648, 8736), "blue")
+    data = saved(photo, format, exif=exif(6))
+    assert image_size(data) == ImageFacts(8736, 11648, format)
+    assert abs(pixels(data, 87, 116).astype(int) - (0, 0, 255)).max() < 3
+
+
 def test_a_process_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     media_process.images.stop()
     monkeypatch.setattr("sys.executable", "/nowhere/python")
