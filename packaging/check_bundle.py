@@ -36,6 +36,8 @@ SYSTEM = ("/usr/lib/", "/System/Library/")
 # Packages whose libraries declare a newer system than their wheel, and which one. dyld rejects a library only for missing symbols,
 # and the system symbols that these use are older than macOS 14. Not yet tried on a Mac with macOS 14.
 DECLARED_NEWER = {"PySide6": (15, 0), "shiboken6": (15, 0)}
+# Libraries that keep a search path of their builder. They load only libraries of the system, so dyld never uses it.
+UNUSED_PATHS = ("PIL/.dylibs/libjpeg.62.4.0.dylib",)
 # MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 contains
 NEWEST_KERNELS = (26, b"nax")
 LOCALIZATIONS = {"zh_CN": "zh-Hans"}  # Qt's names of languages to Apple's
@@ -251,8 +253,11 @@ def check_links(bundle: Bundle) -> None:
     loaders: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}
     unresolved = []
     for program in bundle.programs:
+        unused = program.path in {bundle.packages / name for name in UNUSED_PATHS}
+        if unused and not all(library.startswith(SYSTEM) for library in program.texts(*DYLIBS)):
+            bundle.wrong(program.path, "loads libraries by a search path of its builder")
         for rpath in program.texts(mach_o.LC_RPATH):
-            if rpath.startswith("/") and not rpath.startswith(SYSTEM):
+            if rpath.startswith("/") and not rpath.startswith(SYSTEM) and not unused:
                 bundle.wrong(program.path, f"looks for libraries in {rpath}")
         for library in program.texts(*DYLIBS):
             if library.startswith(SYSTEM):

@@ -444,6 +444,7 @@ def test_a_bundle_of_the_macs_real_wheels_and_its_damage(
         (packages / "mlx/lib/libjaccl.dylib", None, "libjaccl"),
         (qt, program(architecture=X86_64), "not only arm64"),
         (qt, program(rpaths=["/usr/local/lib"]), "looks for libraries in /usr/local/lib"),
+        (packages / check.UNUSED_PATHS[0], program(libraries=["@rpath/libx.dylib"]), "by a search path of its builder|libx"),
         (packages / "mlx_lm/models/qwen3.py", None, "mlx_lm"),
         (packages / "numpy/__init__.py", b"", "was changed|is not compiled"),
         (app / "Contents/Resources/app/resources/demo_pair/drafter/config.json", None, "is missing"),
