@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from mlx_engine.api_server.pdf_parts import PdfCache
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.attached_images import check_image, image_type
 from mlx_engine.contract.errors import UserError
@@ -16,6 +17,7 @@ from mlx_engine.contract.limits import MAX_DOCUMENT_BYTES, MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage, Detail, Role
 
 _DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+-]+=[^;,]*)*;base64,", re.IGNORECASE)
+_pdfs = PdfCache()
 _LONGEST_HEAD = 1000  # characters of a data URL before its content
 _DETAILS: dict[Any, Detail] = {None: "auto", "auto": "auto", "low": "low", "high": "high", "original": "high"}
 
@@ -121,6 +123,8 @@ class PartReader:
         Raises:
             ApiError: the document is refused.
         """
+        if b"%PDF-" in data[:1024]:
+            return self._pdf(data, where, name)
         if image_type(data) is not None:
             self._check_sight(where, where)
             return [self.image(data, where)]
@@ -129,8 +133,15 @@ class PartReader:
         except UnicodeDecodeError:
             text = "\0"
         if "\0" in text:
-            raise ApiError(400, f"“{where}” can't be read. Send text in UTF-8, or an image.", where, "unsupported_content")
+            raise ApiError(400, f"“{where}” can't be read. Send a PDF, text in UTF-8, or an image.", where, "unsupported_content")
         return [document_text(text, where, name)]
+
+    def _pdf(self, data: bytes, where: str, name: str) -> list[Part]:
+        can_see = self._pair is not None and self._pair.can_see
+        pages = _pdfs.pages(data, where, name, can_see, self._room, self._cancel)
+        self._room -= sum(image is not None for _, image in pages)
+        parts = (part for text, image in pages for part in (Paragraph(text), image) if part is not None)
+        return [Paragraph(f"--- {name} ---"), *parts, Paragraph(f"--- end of {name} ---")]
 
     def _check_sight(self, where: str, param: str) -> None:
         """Refuse an image if the pair can't see."""

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.api_server import content_parts
+from mlx_engine.api_server import content_parts, pdf_parts
 from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
+from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.requests import Message
+from mlx_engine.media import media_process
 from tests.mlx_engine.api_server import played_engine as played
+from tests.mlx_engine.media.made_media import line, pdf, picture, saved
 
 BLIND = played.PAIR
 SEEING = replace(BLIND, can_see=True)
 PNG = b"\x89PNG\r\n\x1a\n"
 Item = str | tuple[bytes, str]  # a text, or an image with its detail
 Asked = Callable[..., tuple[Message, ...]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _processes() -> Iterator[None]:
+    yield
+    media_process.stop()
 
 
 def encoded(data: bytes) -> str:
@@ -258,6 +267,47 @@ def test_the_number_of_images_is_limited_in_all_messages(monkeypatch: pytest.Mon
     with pytest.raises(ApiError, match="one image too many") as refusal:
         ChatExchange({"messages": [*messages, {"role": "tool", "content": in_chat([(PNG, "auto")])}]}).begin(SEEING)
     assert refusal.value.param == "messages.2.content.0.image_url.url"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "part"),
+    [
+        ("chat", lambda data: {"type": "file", "file": {"filename": "a.pdf", "file_data": url(data, "application/pdf")}}),
+        ("responses", lambda data: {"type": "input_file", "filename": "a.pdf", "file_data": url(data, "application/pdf")}),
+        ("messages", lambda data: {"type": "document", "title": "a.pdf", "source": {"type": "base64", "data": encoded(data)}}),
+    ],
+)
+def test_pages_of_a_pdf_are_texts_or_pictures(dialect: str, part: Any) -> None:
+    scanned = "q 180 0 0 180 10 10 cm /I Do Q"
+    data = pdf(line("First page"), scanned, line("Last page"), image=saved(picture(), "JPEG"))
+    build, asked, asked_result, _ = DIALECTS[dialect]
+    for ask in (asked, asked_result):
+        [found] = ask([*build(["See:"]), part(data), *build(["Why?"])])
+        before = "See:\n\n--- a.pdf ---\n\n[Page 1 of 3]\nFirst page\n\n[Page 2 of 3]"
+        assert found.content == f"{before}\n\n[Page 3 of 3]\nLast page\n\n--- end of a.pdf ---\n\nWhy?"
+        [image] = found.images
+        assert (image.at, image.name, image_type(image.data)) == (len(before), "a.pdf, page 2", "image/png")
+        [blind] = ask([*build(["See:"]), part(data), *build(["Why?"])], BLIND)
+        assert blind.content == found.content.replace("Page 2 of 3", "Page 2 of 3. You can't see its picture")
+        assert not blind.images
+    with pytest.raises(ApiError, match="is damaged") as refusal:
+        asked([part(b"%PDF-1.7 ?")])
+    assert refusal.value.status == 400 and str(refusal.value.param).startswith(("messages.0.content.0.", "input.0.content.0."))
+    assert "[" in asked_result([part(b"%PDF-1.7 ?")], BLIND)[0].content
+
+
+def test_pdfs_are_kept_and_their_pictures_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pdf(*["q 180 0 0 180 10 10 cm /I Do Q"] * 2, image=saved(picture(), "JPEG"))
+    document = {"type": "document", "source": {"type": "base64", "data": encoded(data)}}
+    monkeypatch.setattr(content_parts, "MAX_IMAGES", 1)
+    for _ in range(2):
+        with pytest.raises(ApiError, match="has 2 pages to show as pictures, but 1 of") as refusal:
+            message([document])
+        assert (refusal.value.code, refusal.value.param) == ("too_many_images", "messages.0.content.0.source.data")
+    monkeypatch.setattr(content_parts, "MAX_IMAGES", 5)
+    first = message([document, document])
+    monkeypatch.setattr(pdf_parts, "pdf_pages", None)
+    assert message([document, document]) == first and len(first[0].images) == 4
 
 
 junk = st.recursive(

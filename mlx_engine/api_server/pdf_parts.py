@@ -1,0 +1,92 @@
+"""PDFs in requests, as texts and pictures of their pages.
+
+Clients send a PDF again with each request of a chat, so that the latest ones are kept.
+"""
+
+import threading
+from collections import OrderedDict
+from hashlib import sha256
+
+from mlx_engine.api_server.problems import ApiError
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import MAX_IMAGES
+from mlx_engine.contract.requests import AttachedImage
+from mlx_engine.media.pdfs import PdfPage, Why, pdf_pages, pdf_picture
+
+_MOST_BYTES = 128 << 20  # of all pictures that are kept
+_MOST_PAGES = 5000  # whose texts are kept
+_UNSEEN: dict[Why, str] = {
+    "little_text": "picture",
+    "figures": "figures",
+    "table": "table's layout",
+    "annotations": "notes and fields",
+}
+Page = tuple[str, AttachedImage | None]  # its text with its number, and its picture
+
+
+class PdfCache:
+    """The pages of the latest PDFs, from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[tuple[str, bool], list[Page]] = OrderedDict()
+
+    def pages(
+        self, data: bytes, where: str, name: str, can_see: bool, room: int, cancel: threading.Event | None = None
+    ) -> list[Page]:
+        """Return the pages of a PDF.
+
+        Args:
+            data: the file.
+            where: name of its field.
+            name: what people call the PDF.
+            can_see: whether the model sees pictures.
+            room: number of pictures that the request may still have.
+            cancel: stops the reading.
+
+        Raises:
+            ApiError: the PDF can't be read, or has too many pages that are pictures.
+            MediaCancelled: `cancel` was set.
+        """
+        key = sha256(data).hexdigest(), can_see
+        with self._lock:
+            known = self._found.get(key)
+            if known is not None:
+                self._found.move_to_end(key)
+        try:
+            listed = pdf_pages(data, name, cancel) if known is None else ()
+            pictures = (
+                sum(page.kind == "picture" for page in listed) if known is None else sum(image is not None for _, image in known)
+            )
+            if can_see and pictures > room:
+                message = f"“{where}” has {pictures} pages to show as pictures, but {room} of {MAX_IMAGES} images are left. "
+                raise ApiError(400, message + "Send fewer pages.", where, "too_many_images")
+            if known is not None:
+                return known
+            total = len(listed)
+            found = [_seen(data, page, total, name, cancel) if can_see else (_numbered(page, total), None) for page in listed]
+        except UserError as error:
+            raise ApiError(400, error.text.message, where, error.text.code) from None
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > 1 and self._is_full():
+                self._found.popitem(last=False)
+        return found
+
+    def _is_full(self) -> bool:
+        kept = [page for pages in self._found.values() for page in pages]
+        return len(kept) > _MOST_PAGES or sum(len(image.data) for _, image in kept if image) > _MOST_BYTES
+
+
+def _seen(data: bytes, page: PdfPage, total: int, name: str, cancel: threading.Event | None) -> Page:
+    head = f"[Page {page.number} of {total}]"
+    if page.kind == "text":
+        return f"{head}\n{page.text}".strip(), None
+    picture = pdf_picture(data, page.number, name=name, cancel=cancel)
+    return head, AttachedImage(0, picture, f"{name}, page {page.number}")
+
+
+def _numbered(page: PdfPage, total: int) -> str:
+    """Return a page's text for a model that can't see, and what it doesn't show."""
+    unseen = f". You can't see its {_UNSEEN[page.why]}" if page.why else ""
+    return f"[Page {page.number} of {total}{unseen}]\n{page.text}".strip()
