@@ -17,6 +17,7 @@ from mlx_engine.api_server.guard import is_loopback
 from mlx_engine.cli.agents import AGENTS
 from mlx_engine.cli.session import folders
 from mlx_engine.contract import limits
+from mlx_engine.contract.attached_images import read_image
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
@@ -108,6 +109,17 @@ def add_prompt(parser: argparse.ArgumentParser) -> None:
         type=path,
         metavar="FILE",
         help="JSON list of prompt token IDs to use instead of text, without a chat template",
+    )
+
+
+def add_images(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        type=path,
+        metavar="FILE",
+        help="show the model an image before the prompt, if it can see; can be repeated",
     )
 
 
@@ -336,6 +348,8 @@ def check_prompt(parser: argparse.ArgumentParser, args: argparse.Namespace) -> N
         )
     if args.tokens and args.system:
         parser.error("--system can't be used with --tokens, which skips the chat template.")
+    if args.image and args.text is None:
+        parser.error("--image needs a prompt.")
 
 
 def check_reply(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -363,7 +377,7 @@ def request(args: argparse.Namespace, mode: Mode) -> GenerationRequest:
     text = _text(args.text)
     if not text.strip():
         raise UserError("empty_message", "The message is empty. Write something first.")
-    return replace(options(args, mode), messages=(*system, Message("user", text)))
+    return replace(options(args, mode), messages=(*system, Message("user", text, images=tuple(map(read_image, args.image)))))
 
 
 def options(args: argparse.Namespace, mode: Mode) -> GenerationRequest:

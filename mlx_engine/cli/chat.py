@@ -5,15 +5,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from mlx_engine.cli import arguments, compare, generate
 from mlx_engine.cli.console import ask, note
 from mlx_engine.cli.session import cancellable, open_pair
 from mlx_engine.cli.tools import TerminalTools
+from mlx_engine.contract.attached_images import read_image
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
-from mlx_engine.contract.requests import Compare, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.limits import check_images
+from mlx_engine.contract.requests import AttachedImage, Compare, GenerationRequest, Message, ToolCall
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.record import messages_of
 from mlx_engine.mcp.tool_turn import ToolTurn
@@ -21,6 +24,7 @@ from mlx_engine.mcp.tool_turn import ToolTurn
 HELP = """\
 /dflash on|off   turn DFlash on or off
 /compare         answer the last question again with and without DFlash
+/image FILE      show the model an image with the next message; without FILE, remove it
 /tools           list the tools, and the tokens that they take
 /system TEXT     set the system prompt; without TEXT, remove it
 /new             start a new chat
@@ -50,6 +54,7 @@ class Conversation:
         self._chat = new_id()
         self._system = args.system
         self._messages: list[Message] = []
+        self._images: tuple[AttachedImage, ...] = ()  # of the next message
         self._last: GenerationRequest | None = None
         self._options = arguments.options(args, "plain" if info.why_plain or args.mode == "plain" else "dflash")
 
@@ -86,10 +91,10 @@ class Conversation:
 
     def _answer(self, text: str) -> None:
         """Answer a message, then add message and reply to the chat."""
-        question = Message("user", text)
+        question = Message("user", text, images=self._images)
         system = (Message("system", self._system),) if self._system else ()
         request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
-        turn = self._tools.turn(request, self._chat)
+        turn = self._tools.turn(request, self._chat, self._info.can_see)
         answer = thinking = ""
         kept = False
         try:
@@ -106,6 +111,7 @@ class Conversation:
         finally:  # what was called stays in the chat, even after an error
             turn.stop()
             if kept:
+                self._images = ()
                 self._messages += [question, *messages_of(answer, thinking, turn.calls)]
 
     def _command(self, name: str = "", rest: str = "") -> None:
@@ -121,16 +127,28 @@ class Conversation:
                 note(f"DFlash is {self._on_or_off}. Type /dflash on or /dflash off to change it.")
             case "compare", _:
                 self._compare()
+            case "image", "":
+                self._images = ()
+                note("Images removed.")
+            case "image", file:
+                self._images = (*self._images, self._seen(Path(file).expanduser()))
+                note(f"The next message shows {', '.join(f'“{image.name}”' for image in self._images)}.")
             case "tools", _:
                 self._tools.show(self._client)
             case "system", text:
                 self._system = arguments.check_text(text)
                 note("System prompt set." if text else "System prompt removed.")
             case "new", _:
-                self._messages, self._last, self._chat = [], None, new_id()
+                self._messages, self._last, self._chat, self._images = [], None, new_id(), ()
                 note("New chat.")
             case _:
                 note(f"“/{name}” isn't a command. Type /help for commands.")
+
+    def _seen(self, file: Path) -> AttachedImage:
+        """Return an image from a file, if the model can see it."""
+        image = read_image(file)
+        check_images((Message("user", "", images=(image,)),), self._info.can_see)
+        return image
 
     def _compare(self) -> None:
         if self._last is None:

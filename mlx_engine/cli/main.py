@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
     generate = command("generate", "answer one prompt")
     arguments.add_prompt(generate)
+    arguments.add_images(generate)
     arguments.add_pair(generate)
     arguments.add_remote(generate)
     arguments.add_reply(generate)
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
 
     compare = command("compare", "answer one prompt with and without DFlash, and compare speed and text")
     arguments.add_prompt(compare)
+    arguments.add_images(compare)
     arguments.add_pair(compare)
     arguments.add_remote(compare)
     arguments.add_reply(compare, mode=False)

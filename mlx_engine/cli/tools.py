@@ -77,7 +77,7 @@ class TerminalTools:
     def close(self) -> None:
         self._servers.close()
 
-    def turn(self, request: GenerationRequest, chat: str) -> ToolTurn:
+    def turn(self, request: GenerationRequest, chat: str, can_see: bool = False) -> ToolTurn:
         """Return a turn with the offered tools.
 
         Servers that ended are started for the next one.
@@ -86,7 +86,7 @@ class TerminalTools:
         self._servers.start([config.name for config in self._configs])
         for tool in self._allow(tools):
             self._approvals.record(tool, chat, "chat")
-        return ToolTurn(request, tools, self._approvals, chat, most_steps=self._most_steps)
+        return ToolTurn(request, tools, self._approvals, chat, most_steps=self._most_steps, can_see=can_see)
 
     def make_calls(self, turn: ToolTurn, calls: Sequence[CallRecord]) -> None:
         """Ask about a step's calls, and make the allowed ones. Ctrl-C stops the turn."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import cannot_read, read_bounded
 from mlx_engine.contract.limits import MAX_IMAGE_BYTES
-from mlx_engine.contract.requests import Message
+from mlx_engine.contract.requests import AttachedImage, Message
 
 NAMED = "[image]"  # what a model that can't see reads in place of an image
 _SIGNATURES = (
@@ -43,11 +45,31 @@ def check_image(data: bytes, name: str) -> None:
     if not data:
         raise UserError("image_empty", "“{name}” is empty. Send an image.", name=name)
     if len(data) > MAX_IMAGE_BYTES:
-        template = "“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG."
-        raise UserError("image_too_large", template, name=name, limit=MAX_IMAGE_BYTES // 1_000_000)
+        raise _too_large(name)
     if image_type(data) is None:
         template = "“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC."
         raise UserError("not_an_image", template, name=name)
+
+
+def read_image(file: Path) -> AttachedImage:
+    """Return an image from a file, at the beginning of a message.
+
+    Raises:
+        UserError: the file can't be read, or is refused.
+    """
+    try:
+        data = read_bounded(file, MAX_IMAGE_BYTES)
+    except OSError as error:
+        raise cannot_read(file, error) from None
+    except ValueError:
+        raise _too_large(file.name) from None
+    check_image(data, file.name)
+    return AttachedImage(0, data, file.name)
+
+
+def _too_large(name: str) -> UserError:
+    template = "“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG."
+    return UserError("image_too_large", template, name=name, limit=MAX_IMAGE_BYTES // 1_000_000)
 
 
 def without_images(messages: Iterable[Message]) -> tuple[Message, ...]:

@@ -1,6 +1,7 @@
 """The connection to a tool server. This module takes most of a second to import."""
 
 import asyncio
+import base64
 import json
 import math
 import time
@@ -17,7 +18,9 @@ from mcp.client.auth import OAuthFlowError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult, PaginatedRequestParams
 from pydantic import TypeAdapter
 
+from mlx_engine.contract.attached_images import check_image
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.hardware import local_network
 from mlx_engine.mcp import builtin_tools
 from mlx_engine.mcp.config import ServerConfig, resolved
@@ -33,6 +36,7 @@ _PROGRESS_EVERY_S = 0.1
 _MOST_TOOLS, _MOST_PAGES = 500, 100
 _LONGEST_NAME, _LONGEST_DESCRIPTION, _LONGEST_SCHEMA, _DEEPEST_SCHEMA = 200, 10_000, 100_000, 50
 _LONGEST_RESULT, _LONGEST_MESSAGE = 100_000, 500
+_MOST_IMAGES = 20  # of a result
 _CLIENT = mcp_types.Implementation(name="Slipstream", version="1")
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
@@ -119,7 +123,8 @@ class McpConnection:
         if isinstance(result, InputRequiredResult):
             template = "“{tool}” requested data that Slipstream doesn't share with servers."
             return failed(EngineText.of("tool_asked", template, tool=tool.name))
-        return ToolResult(_text(result), failed=bool(result.is_error))
+        text, images = _content(result)
+        return ToolResult(text, failed=bool(result.is_error), images=images)
 
     def _set(self, state: ServerState, error: EngineText | None = None, tools: tuple[Tool, ...] = ()) -> None:
         self._status = ServerStatus(self.config.name, state, error, tools)
@@ -297,11 +302,14 @@ def _paced(report: Callable[[str], None]) -> Any:
     return show
 
 
-def _text(result: CallToolResult) -> str:
-    """Return a result as text for the model."""
-    parts = []
+def _content(result: CallToolResult) -> tuple[str, tuple[AttachedImage, ...]]:
+    """Return a result as text for the model, and its images, each in a line of its own."""
+    parts, images = list[str](), list[AttachedImage]()
     for content in result.content:
-        if content.type == "text":
+        if (data := _image(content)) and len(images) < _MOST_IMAGES:
+            images.append(AttachedImage(len("\n".join([*parts, ""])), data, f"image {len(images) + 1}"))
+            parts.append("")
+        elif content.type == "text":
             parts.append(content.text)
         elif content.type == "resource" and isinstance(content.resource, mcp_types.TextResourceContents):
             parts.append(content.resource.text)
@@ -314,9 +322,24 @@ def _text(result: CallToolResult) -> str:
     if not parts and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))
     text = "\n".join(parts)
-    if len(text) <= _LONGEST_RESULT:
-        return text
-    return f"{text[:_LONGEST_RESULT]}\n[The result is cut off here. It has {len(text):,} characters.]"
+    if len(text) > _LONGEST_RESULT:
+        images = [replace(image, at=min(image.at, _LONGEST_RESULT)) for image in images]
+        text = f"{text[:_LONGEST_RESULT]}\n[The result is cut off here. It has {len(text):,} characters.]"
+    return text, tuple(images)
+
+
+def _image(content: mcp_types.ContentBlock) -> bytes | None:
+    """Return the file of an image, or None for other content and files that can't be read."""
+    if isinstance(content, mcp_types.EmbeddedResource):
+        encoded = content.resource.blob if isinstance(content.resource, mcp_types.BlobResourceContents) else ""
+    else:
+        encoded = content.data if isinstance(content, mcp_types.ImageContent) else ""
+    try:
+        data = base64.b64decode(encoded, validate=True)
+        check_image(data, "image")
+    except (ValueError, UserError):
+        return None
+    return data
 
 
 def _cut(text: str, length: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from mlx_engine.contract.requests import Message, ToolCall
+from mlx_engine.contract.requests import AttachedImage, Message, ToolCall
 
 CallState = Literal["waiting", "running", "done", "failed", "denied", "stopped"]
 DENIED = "The user denied this call."
@@ -28,6 +28,7 @@ class CallRecord:
         state: “waiting” for approval, “running”, or how the call ended.
         result: what the model gets, once the call has ended.
         seconds: duration of the call, without the wait for approval.
+        images: images in the result. They aren't stored.
     """
 
     call: ToolCall
@@ -39,6 +40,7 @@ class CallRecord:
     state: CallState = "waiting"
     result: str = ""
     seconds: float | None = None
+    images: tuple[AttachedImage, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -59,7 +61,7 @@ def messages_of(answer: str, thinking: str, calls: Sequence[CallRecord]) -> tupl
         messages.append(Message("assistant", *texts, calls=tuple(record.call for record in made)))
         for record in made:
             result = record.result if record.ended else STOPPED
-            messages.append(Message("tool", result, call_id=record.call.id))
+            messages.append(Message("tool", result, call_id=record.call.id, images=record.images))
         answered, thought = end.answer_end, end.thinking_end
     if answer[answered:] or thinking[thought:] or not calls:
         messages.append(Message("assistant", answer[answered:], thinking[thought:]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.requests import ToolSpec
+from mlx_engine.contract.requests import AttachedImage, ToolSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
@@ -51,11 +51,13 @@ class ToolResult:
         text: the result for the model; untrusted if it comes from the server.
         error: why the server returned no result, or None.
         failed: whether the call failed, at the server or before it.
+        images: images in the result, with their places in the text.
     """
 
     text: str
     error: EngineText | None = None
     failed: bool = False
+    images: tuple[AttachedImage, ...] = ()
 
 
 def named(tools: Iterable[Tool]) -> dict[str, Tool]:

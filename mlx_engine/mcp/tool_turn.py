@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from mlx_engine.contract.attached_images import without_images
 from mlx_engine.contract.events import StopReason
-from mlx_engine.contract.requests import GenerationRequest, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.formats.calls import new_id
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.record import DENIED, STOPPED, CallRecord, CallState, messages_of
@@ -34,6 +35,7 @@ class ToolTurn:
         chat: ID of the chat, to which approvals for a chat belong.
         calls: calls of the unfinished reply to continue.
         most_steps: number of steps after which the turn ends. In the last step, the model can't call tools.
+        can_see: whether the model sees the images of results. If not, it reads “[image]”.
 
     Attributes:
         ending: how a turn ends between two steps.
@@ -48,13 +50,14 @@ class ToolTurn:
         chat: str,
         calls: Sequence[CallRecord] = (),
         most_steps: int = MOST_STEPS,
+        can_see: bool = False,
     ) -> None:
         self._request, self._tools, self._approvals, self._chat = request, dict(tools), approvals, chat
         self._specs = tuple(tool.spec(name) for name, tool in self._tools.items())
         self._calls = {record.call.id: record if record.ended else _stopped(record) for record in calls}
         self._ids = {call.id for message in request.messages for call in message.calls} | set(self._calls)
         self._step = max((record.step + 1 for record in calls), default=0)
-        self._steps_left = most_steps
+        self._steps_left, self._can_see = most_steps, can_see
         self._continues = True  # whether the last step asks for another one
         self._arrived: list[ToolCall] = []  # in the current step
         self._allowed = set[str]()  # IDs of calls that the user allowed
@@ -229,7 +232,10 @@ class ToolTurn:
         canceled = result.error is not None and result.error.code == "tool_canceled"
         state: CallState = "stopped" if canceled else "failed" if result.failed or result.error else "done"
         _, since_s = self._running.pop(call_id)
-        self._end(self._calls[call_id], state, result.text, at_s - since_s)
+        shown = Message("tool", result.text, images=result.images)
+        if not self._can_see:
+            (shown,) = without_images((shown,))
+        self._end(replace(self._calls[call_id], images=shown.images), state, shown.content, at_s - since_s)
         return True
 
     def stop(self, interrupted: bool = False) -> None:

@@ -65,6 +65,7 @@ class ScriptedEngine(EngineDouble):
         refuses: error of loading.
         why_plain: reason why the loaded pair can't use DFlash.
         parts_at: token at which the replies of a comparison differ.
+        can_see: whether the loaded pair sees images.
     """
 
     def __init__(
@@ -74,8 +75,10 @@ class ScriptedEngine(EngineDouble):
         refuses: str = "",
         why_plain: str = "",
         parts_at: int | None = None,
+        can_see: bool = False,
     ) -> None:
         self._pieces, self._fails, self._refuses, self._parts_at = pieces, fails, refuses, parts_at
+        self._can_see = can_see
         self._why_plain = EngineText("", why_plain) if why_plain else None
         self.loaded: tuple[Path, Path | None] | None = None
         self.drafter_bits: int | None = None
@@ -86,7 +89,7 @@ class ScriptedEngine(EngineDouble):
         if self._refuses:
             raise UserError("scripted", "{text}", text=self._refuses)
         self.loaded, self.drafter_bits = (target, drafter), drafter_bits
-        yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain)
+        yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain, can_see=self._can_see)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         self.requests.append(request)

@@ -15,6 +15,7 @@ import pytest
 
 from mlx_engine.cli.generate import stats_line
 from mlx_engine.cli.main import main, parser
+from mlx_engine.contract import attached_images
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, Event
 from mlx_engine.contract.requests import GenerationRequest, Sampling
@@ -313,6 +314,42 @@ class TestCompare:
         assert "nothing to compare" in capsys.readouterr().err
 
 
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    """A folder with an image, an empty file, and a text with the name of an image."""
+    for name, data in (("a b.png", b"\x89PNG\r\n\x1a\n1"), ("empty.png", b""), ("text.png", b"text")):
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["generate", "compare"])
+class TestImages:
+    def test_images_come_before_the_prompt(self, command: str, images: Path) -> None:
+        engine, option = ScriptedEngine(can_see=True), ["--image", str(images / "a b.png")]
+        assert main([command, "Hi", *option, *option], lambda: engine) == 0
+        for request in engine.requests:
+            [message] = request.messages
+            assert message.content == "Hi"
+            assert [(image.at, image.name, image.data) for image in message.images] == 2 * [(0, "a b.png", b"\x89PNG\r\n\x1a\n1")]
+
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [("empty.png", "“empty.png” is empty"), ("text.png", "isn't an image"), ("none.png", "Can't read"), (".", "Can't read")],
+    )
+    def test_other_files_are_refused(
+        self, command: str, name: str, why: str, images: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main([command, "Hi", "--image", str(images / name)], ScriptedEngine) == 1
+        assert why in capsys.readouterr().err
+
+    def test_large_files_are_refused(
+        self, command: str, images: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(attached_images, "MAX_IMAGE_BYTES", 3)
+        assert main([command, "Hi", "--image", str(images / "a b.png")], ScriptedEngine) == 1
+        assert "“a b.png” is too large" in capsys.readouterr().err
+
+
 class TestChat:
     def chat(self, monkeypatch: pytest.MonkeyPatch, engine: ScriptedEngine, *lines: str) -> None:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
@@ -353,6 +390,25 @@ class TestChat:
             "“/x” isn't a command",
         ):
             assert sentence in shown
+
+    def test_images_are_shown_with_the_next_message(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], images: Path
+    ) -> None:
+        engine, name = ScriptedEngine(can_see=True), str(images / "a b.png")
+        self.chat(
+            monkeypatch, engine, f"/image {name}", f"/image {name}", "One", f"/image {name}", "/image", "Two", "/image no.png"
+        )
+        assert [[len(message.images) for message in request.messages] for request in engine.requests] == [[0, 2], [0, 2, 0, 0]]
+        assert engine.requests[0].messages[1].images[0].data == (images / "a b.png").read_bytes()
+        shown = capsys.readouterr().err
+        assert "shows “a b.png”, “a b.png”." in shown and "Images removed." in shown and "Can't read “no.png”" in shown
+
+    def test_a_model_that_cannot_see_is_shown_no_image(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], images: Path
+    ) -> None:
+        engine = ScriptedEngine()
+        self.chat(monkeypatch, engine, f"/image {images / 'a b.png'}", "One")
+        assert not engine.requests[0].messages[1].images and "can't see images" in capsys.readouterr().err
 
     def test_a_failed_question_is_not_kept(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(fails="Too long.")

@@ -5,6 +5,7 @@
 MODE is a name in `MODES`. Each tool is a function in `Tools`.
 """
 
+import base64
 import contextlib
 import json
 import os
@@ -138,6 +139,18 @@ class Tools:
                 {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": "AAAA"}},
                 {"type": "resource_link", "uri": "https://example.com/", "name": "example"},
                 {"type": "text", "text": "the end"},
+            ]
+        }
+
+    def pictures(self, **_: Any) -> Any:
+        png, gif = (base64.b64encode(data).decode() for data in (b"\x89PNG\r\n\x1a\n1", b"GIF89a2"))
+        return {
+            "content": [
+                {"type": "text", "text": "one"},
+                {"type": "image", "data": png, "mimeType": "image/png"},
+                {"type": "image", "data": "?", "mimeType": "image/jpeg"},
+                {"type": "resource", "resource": {"uri": "file:///a.gif", "blob": gif, "mimeType": "image/gif"}},
+                {"type": "text", "text": "two"},
             ]
         }
 

@@ -35,7 +35,7 @@ def test_everything() -> None:
     with running(from_npm(EVERYTHING)) as servers:
         assert servers.ask(servers.tool("echo", "real"), '{"message": "Grüße"}').text == "Echo: Grüße"
         assert "42" in servers.ask(servers.tool("get-sum", "real"), '{"a": 40, "b": 2}').text
-        assert "[image/png]" in servers.ask(servers.tool("get-tiny-image", "real")).text
+        assert servers.ask(servers.tool("get-tiny-image", "real")).images[0].data.startswith(b"\x89PNG")
         shown: list[str] = []
         slow = servers.tool("trigger-long-running-operation", "real")
         assert "completed" in servers.ask(slow, '{"duration": 1, "steps": 5}', shown.append).text

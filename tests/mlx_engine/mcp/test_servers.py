@@ -79,6 +79,12 @@ def test_contents_other_than_text_become_short_lines(servers: RunningServers) ->
     assert servers.ask("structured").text == '{"celsius": 21}'
 
 
+def test_images_have_lines_of_their_own(servers: RunningServers) -> None:
+    found = servers.ask("pictures")
+    assert found.text == "one\n\n[image/jpeg]\n\ntwo"
+    assert [(image.at, image.data) for image in found.images] == [(4, b"\x89PNG\r\n\x1a\n1"), (18, b"GIF89a2")]
+
+
 def test_a_canceled_call_ends_at_once_and_the_server_is_told(servers: RunningServers) -> None:
     call = servers.begin(servers.tool("never"))
     call.cancel()

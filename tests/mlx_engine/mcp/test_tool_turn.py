@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import StopReason
-from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message, ToolCall
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.record import DENIED, STOPPED, CallRecord
 from mlx_engine.mcp.tool import Tool, ToolResult
@@ -358,6 +358,17 @@ def test_a_call_runs_after_approval_and_its_result_goes_to_the_model() -> None:
     assert messages[1:] == (Message("assistant", "Let me see.", calls=(CALL,)), Message("tool", "4", call_id="a"))
     take_step(turn, answer="Let me see. It is 4.", reason="eos")
     assert not turn.next
+
+
+@pytest.mark.parametrize("can_see", [False, True])
+def test_images_of_results_reach_a_model_that_sees(can_see: bool) -> None:
+    turn, image = new_turn(can_see=can_see), AttachedImage(4, b"PNG")
+    take_step(turn, CALL)
+    turn.decide("a", "once")
+    turn.started("a", lambda: None, 1.0)
+    turn.ended("a", ToolResult("one\n\ntwo", images=(image,)), 1.5)
+    shown = Message("tool", "one\n\ntwo", call_id="a", images=(image,))
+    assert turn.request().messages[-1] == (shown if can_see else Message("tool", "one\n[image]\ntwo", call_id="a"))
 
 
 def test_all_calls_of_a_step_are_asked_together_and_all_must_end() -> None:
