@@ -281,6 +281,8 @@ class RemoteEngine:
         found: Any = None
         if server.kind in ("slipstream", "vllm"):
             found = (await self._posted("/tokenize", chat)).get("count")
+        elif any(message.images for message in request.messages):
+            pass  # only these servers count the tokens of images
         elif server.kind == "llamacpp" and (prompt := (await self._posted("/apply-template", chat)).get("prompt")):
             tokens = (await self._posted("/tokenize", {"content": prompt, "add_special": True})).get("tokens")
             found = len(tokens) if isinstance(tokens, list) else None

@@ -1,8 +1,10 @@
 """Requests in OpenAI's format."""
 
+import base64
 import json
 from typing import Any
 
+from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import check_images
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
@@ -42,7 +44,7 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
     if request.prompt_tokens is not None or request.prompt_text is not None:
         prompt = list(request.prompt_tokens) if request.prompt_tokens is not None else request.prompt_text
         return "/v1/completions", body | {"prompt": prompt}
-    check_images(request.messages)
+    check_images(request.messages, server.can_see)
     body |= {"messages": [_message(message) for message in request.messages]}
     body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
     if request.effort:
@@ -65,7 +67,7 @@ def body_of(request: GenerationRequest, server: RemoteServer) -> tuple[str, dict
 
 
 def _message(message: Message) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    found: dict[str, Any] = {"role": message.role, "content": _parts(message) if message.images else message.content}
     if message.role == "assistant" and message.thinking:
         found["reasoning_content"] = message.thinking
     if message.calls:
@@ -76,6 +78,17 @@ def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         found["tool_call_id"] = message.call_id
     return found
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    """Return a message's texts and images, in order."""
+    parts, done = list[dict[str, Any]](), 0
+    for image in message.images:
+        parts += [{"type": "text", "text": text}] if (text := message.content[done : image.at]) else []
+        url = f"data:{image_type(image.data) or 'image/png'};base64,{base64.b64encode(image.data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url, "detail": image.detail}})
+        done = image.at
+    return parts + ([{"type": "text", "text": text}] if (text := message.content[done:]) else [])
 
 
 def _choice(choice: str) -> Any:

@@ -37,6 +37,7 @@ class RemoteServer:
         can_call_tools: False if the server says that it can't.
         can_think: False if the server says that it can't.
         takes_effort: whether it reports that requests can set a reasoning effort.
+        can_see: False if the server says that the model takes no images.
     """
 
     kind: ServerKind
@@ -50,6 +51,7 @@ class RemoteServer:
     can_call_tools: bool = True
     can_think: bool = True
     takes_effort: bool = False
+    can_see: bool = True
 
     @property
     def can_continue(self) -> bool:
@@ -81,6 +83,7 @@ class RemoteServer:
             why_not_plain=_ONLY_SPECULATION if self.speculates and not can_switch else None,
             remote=endpoint.host,
             context_known=self.context_limit is not None,
+            can_see=self.can_see,
         )
 
 
@@ -120,7 +123,27 @@ async def _discover(client: httpx2.AsyncClient, endpoint: Endpoint) -> RemoteSer
         template = "“{host}” lists no models. Enter the name of the model in the connection."
         raise UserError("remote_no_models", template, host=endpoint.host)
     entry = next((entry for entry in entries if entry["id"] == model), {})
-    return await _details(client, endpoint, RemoteServer("other", "", models, model), entry, headers)
+    listed = found.get("models") if isinstance(found, dict) else None  # llama.cpp's second list
+    also = [one for one in listed if isinstance(one, dict) and one.get("name") == model] if isinstance(listed, list) else []
+    if entry.get("owned_by") == "organization_owner":  # LM Studio says it elsewhere
+        details = _parsed((await _get(client, endpoint, "/api/v0/models"))[1])
+        listed = details.get("data") if isinstance(details, dict) else None
+        also += [one for one in listed if isinstance(one, dict) and one.get("id") == model] if isinstance(listed, list) else []
+    server = RemoteServer("other", "", models, model, can_see=all(map(_sees, [entry, *also])))
+    return await _details(client, endpoint, server, entry, headers)
+
+
+def _sees(entry: dict[str, Any]) -> bool:
+    """Return whether a model takes images. False only if its entry in a list says so."""
+    able, parts = entry.get("capabilities"), entry.get("architecture")
+    taken = parts.get("input_modalities") if isinstance(parts, dict) else None
+    if isinstance(able, dict) and "vision" in able:
+        return able["vision"] is True
+    if isinstance(able, list):
+        return not {"vision", "multimodal", "image"}.isdisjoint(map(str, able))
+    if isinstance(taken, list):
+        return "image" in taken
+    return entry.get("type") != "llm"  # LM Studio's others are “vlm”
 
 
 def _no_list(endpoint: Endpoint) -> UserError:
@@ -152,6 +175,7 @@ async def _details(
             can_call_tools=entry.get("tools") is not False,
             can_think=entry.get("thinking") is not False,
             takes_effort=entry.get("reasoning_effort") is True,
+            can_see=entry.get("vision") is True,
         )
     if owner == "vllm":
         version = (await found_at("/version")).get("version", "")
