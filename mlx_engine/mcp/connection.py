@@ -303,7 +303,7 @@ def _paced(report: Callable[[str], None]) -> Any:
 
 
 def _content(result: CallToolResult) -> tuple[str, tuple[AttachedImage, ...]]:
-    """Return a result as text for the model, and its images, each in a line of its own."""
+    """Return a result as text for the model, and its images in lines of their own."""
     parts, images = list[str](), list[AttachedImage]()
     for content in result.content:
         if (data := _image(content)) and len(images) < _MOST_IMAGES:

@@ -40,6 +40,7 @@ class ScriptedModel(ScriptedEngine):
     Args:
         script: the replies of a session.
         context: context length in tokens.
+        can_see: whether the model sees images.
 
     Attributes:
         requests: the requests with tools.
@@ -47,8 +48,8 @@ class ScriptedModel(ScriptedEngine):
         refused: the requests that were too long.
     """
 
-    def __init__(self, script: Sequence[Step], context: int = 1 << 16) -> None:
-        super().__init__()
+    def __init__(self, script: Sequence[Step], context: int = 1 << 16, can_see: bool = False) -> None:
+        super().__init__(can_see=can_see)
         self.script, self._context = script, context
         self.asides: list[GenerationRequest] = []
         self.refused: list[GenerationRequest] = []

@@ -10,15 +10,18 @@ import pytest
 
 from mlx_engine.cli.agents import AGENTS
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.media.images import image_size
 from tests.agents.scripted_model import CompactingModel, ScriptedModel, Step, call
 from tests.agents.sessions import FINAL, FOUND, HEADLESS, Session, session
 from tests.agents.tiny_agents import KINDS, Turn, WritingModel
+from tests.mlx_engine.media.made_media import picture, saved
 
 pytestmark = pytest.mark.long
 OWN_SETTINGS = (
     *(".claude.json", ".claude/settings.json", ".codex/config.toml", ".config/opencode/opencode.json"),
     *(".pi/agent/models.json", ".pi/agent/settings.json", ".qwen/settings.json"),
 )
+SHOT = saved(picture(size=(64, 48)), "PNG")
 OPENING = 6  # tokens of an empty thinking section, which the template drops later
 DAMAGED = "{ not for Slipstream"
 
@@ -69,6 +72,19 @@ def test_the_users_own_settings_are_neither_read_nor_changed(name: str, recorded
 def test_claude_code_does_not_run_commands_without_being_allowed_to(tmp_path: Path) -> None:
     done = session("claude", tmp_path, arguments=["-p"])
     assert done.requests[1].messages[-1].role == "tool" and not (done.folder / "note.txt").exists()
+
+
+def test_a_screenshot_that_claude_code_reads_reaches_the_engine(tmp_path: Path) -> None:
+    def model(folder: Path) -> ScriptedModel:
+        (folder / "shot.png").write_bytes(SHOT)
+        return ScriptedModel([Step("I look.", **call("Read", file_path=str(folder / "shot.png"))), Step(FINAL)], can_see=True)
+
+    done = session("claude", tmp_path, model)
+    assert done.code == 0 and FINAL in done.output, done.errors
+    [_, read] = done.requests
+    [image] = [image for message in read.messages for image in message.images]
+    assert any(message.role == "tool" and message.images for message in read.messages)
+    assert (image_size(image.data).width, image_size(image.data).height) == (64, 48)
 
 
 def written_turns(
