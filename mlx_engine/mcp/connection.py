@@ -329,7 +329,7 @@ def _content(result: CallToolResult) -> tuple[str, tuple[AttachedImage, ...]]:
 
 
 def _image(content: mcp_types.ContentBlock) -> bytes | None:
-    """Return the file of an image, or None for other content and files that can't be read."""
+    """Return an image's file, or None for other content and unreadable files."""
     if isinstance(content, mcp_types.EmbeddedResource):
         encoded = content.resource.blob if isinstance(content.resource, mcp_types.BlobResourceContents) else ""
     else:
