@@ -27,6 +27,7 @@ _RESULT_LENGTHS = tuple(round(500 * 2 ** (step / 4)) for step in range(80))  # f
 _CUT_OFF = "\n[The rest of this result is left out because it doesn't fit into the context.]"
 _ZERO_IS_OFF = EngineText.of("zero_is_off", " (0 is off)")
 _ONE_IS_OFF = EngineText.of("one_is_off", " (1 is off)")
+_CHOOSE_SEEING = EngineText.of("cannot_see", "It can't see images. Remove the image, or choose a model that can see.")
 _WITH_DRAFTER = EngineText.of("with_this_drafter", " with this drafter")
 
 
@@ -106,12 +107,13 @@ def _shifted(images: Sequence[AttachedImage], after: int, to: int) -> tuple[Atta
     return tuple(replace(image, at=to) if image.at > after else image for image in images)
 
 
-def check_images(messages: Sequence[Message], sees: bool = False) -> None:
+def check_images(messages: Sequence[Message], sees: bool = False, why: EngineText | None = None) -> None:
     """Refuse images that the model can't see, or that no template shows.
 
     Args:
         messages: the chat.
         sees: whether the model can see images.
+        why: why it can't, if that is known.
 
     Raises:
         UserError: an image is refused.
@@ -119,8 +121,8 @@ def check_images(messages: Sequence[Message], sees: bool = False) -> None:
     for role, image in ((message.role, image) for message in messages for image in message.images):
         name = image.name or "image"
         if not sees:
-            template = "This model can't see images. Remove “{name}”, or choose a model that can see."
-            raise UserError("sees_no_images", template, name=name)
+            template = "Can't show “{name}” to this model. {reason}"
+            raise UserError("sees_no_images", template, name=name, reason=why or _CHOOSE_SEEING)
         if role in ("system", "assistant"):
             template = "“{name}” is in a system prompt or a reply. Put images into messages of the user or results of tools."
             raise UserError("image_in_other_message", template, name=name)

@@ -10,12 +10,13 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import mlx.core as mx
 
 from mlx_engine.calibration import calibration, kernel_selection, roofline
-from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
@@ -37,11 +38,13 @@ from mlx_engine.contract.requests import (
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
+from mlx_engine.engine.prepare import sight_of
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
 from mlx_engine.hardware import gpu_faults, machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
+from mlx_engine.media import media_process
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.files.mtp_head import pair_bytes
@@ -226,9 +229,10 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots, and end the chat template's process."""
+        """Free the pair and its snapshots, and end the child processes."""
         self._free()
         renderer.stop()
+        media_process.stop()
 
     def _free(self) -> None:
         """Free the pair and its snapshots. Replies in progress end without more events."""
@@ -293,7 +297,7 @@ class Engine:
         """Free memory between two events: snapshots, then MLX's unused buffers.
 
         Args:
-            count: bytes of snapshots to free, least recently used first; None for all.
+            count: bytes of snapshots to free, least recently used first; None for all, and for what images need.
 
         Returns:
             The number of bytes freed.
@@ -301,6 +305,8 @@ class Engine:
         before = memory.held()
         if self._snapshots is not None:
             self._snapshots.drop(count)
+        if count is None and self._pair is not None and self._pair.images is not None:
+            self._pair.images.release()
         mx.clear_cache()
         return before - memory.held()
 
@@ -312,10 +318,11 @@ class Engine:
         """
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
-        limits.check_images(request.messages)
-        messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel)
+        sight = sight_of(self.pair, request.messages, cancel)
+        messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
+        options: dict[str, Any] = {"tools": request.tools, "cancel": cancel, "limit": limit, "sight": sight}
         try:
-            tokens = chat_prompt.template(tokenizer, messages, request.thinking, tools=request.tools, cancel=cancel, limit=limit)
+            tokens = chat_prompt.template(tokenizer, messages, request.thinking, **options)
         except chat_prompt.ContextExceeded as error:
             if not request.estimate:
                 raise
@@ -412,7 +419,9 @@ def _no_memory(target: Path, drafter: Path | None) -> EngineText:
 def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
     """Return the pair's fingerprint, or "" if its files can't be read."""
     drafter_weights = pair.info.drafter_weights + (" tuned" if pair.info.tuned else "")
-    settings = (drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU")))
+    settings = [drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU"))]
+    if pair.images is not None:
+        settings.append(version("pillow"))  # which decodes images
     try:
         return fingerprint((target, drafter), settings)
     except OSError:

@@ -23,6 +23,7 @@ from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
+from mlx_engine.engine.reply_images import ReplyImages
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.hardware import device, gpu_faults, memory
@@ -31,6 +32,7 @@ from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.kernels.operations import PLAIN, Operations, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
+from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.snapshots import Snapshots
 
@@ -78,13 +80,14 @@ def generate_reply(
         try:
             block = history.block if pair.drafter else None
             prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
-        except RenderingCancelled:
+        except (RenderingCancelled, MediaCancelled):
             yield [Finished("cancelled", tally.stats())]
             return
         length = len(prepared.prompt.tokens)
-        if not room.fits(length):
+        images = pair.images.bytes(prepared.prompt.spans) if pair.images else 0
+        if not room.fits(length, images):
             raise UserError.of(NO_MEMORY)
-        while not room.take(clock, length + prepared.limit, snapshots.nbytes):
+        while not room.take(clock, length + prepared.limit, snapshots.nbytes, images):
             if cancel.is_set():
                 yield [Finished("cancelled", tally.stats())]
                 return
@@ -176,6 +179,7 @@ class _Reply:
         self._tokens = list(prepared.prompt.tokens)  # and those of the reply
         self._length = len(self._tokens)
         self._keys = prepared.prompt.keys()  # of the prompt; prefixes are matched by them
+        self._images = ReplyImages(pair.images, prepared.prompt, cancel)
         self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
         # For all passes of an attempt: kernels may break ties differently than MLX
         self._operations = pair.exact_operations if request.exact else pair.operations
@@ -276,6 +280,7 @@ class _Reply:
         """
         log.warning("GPU error after %d tokens: %s", len(self._tokens), fault.message)
         memory.settle()
+        self._images.forget()
         mx.clear_cache()
         if self._reason is not None:
             return
@@ -347,14 +352,20 @@ class _Reply:
         # Exact passes have at most `ROWS` rows, except those of the prompt
         blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
         stops, pace = sorted({*marks, *blocks}), self._pace
-        self._rows = [chunk_end(branch.reused, last, stops, pace) - branch.reused]
-        for done in prefill(self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context, stops, pace):
-            if done in marks:
-                branch.mark()
-            self._rows = [chunk_end(done, last, stops, pace) - done]
+        parts = (self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context)
+        done, chunks = branch.reused, prefill(*parts, stops, pace, self._images.prompt)
+        while True:
+            for _ in self._images.read_before(done, stops):
+                yield []
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
+            if done >= last:
+                return
+            self._rows = [chunk_end(done, last, stops, pace) - done]
+            done = next(chunks)
+            if done in marks:
+                branch.mark()
             yield self._progress(branch, done)
             self._check(stream)
 

@@ -17,6 +17,8 @@ from mlx_engine.contract.requests import Compare, GenerationRequest, LoadPair, S
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.engine.comparison import Comparison, play
+from mlx_engine.engine.prepare import sight_of
+from mlx_engine.engine.reply_images import ReplyImages
 from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware import memory
 from mlx_engine.loading.loaded_pair import LoadedPair
@@ -90,14 +92,19 @@ def difference(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b
     """
     if at >= min(len(a), len(b)):
         return TextDifference(at)
-    prompt = chat_prompt.render(pair.tokenizer, request).tokens
+    rendered = chat_prompt.render(pair.tokenizer, request, sight=sight_of(pair, request.messages))
+    prompt, images = rendered.tokens, ReplyImages(pair.images, rendered, threading.Event())
     chooser = Chooser(request.sampling, request.seed or 0)
     penalties = Penalties(request.sampling, prompt, request.logit_bias)
     penalties.add(a[:at])
     shared = [*prompt, *a[:at]]
     caches = pair.target.caches()
-    for _ in prefill(pair.target, caches, shared, None, None, (), pair.exact_pace if request.exact else pair.pace):
-        pass
+    pace = pair.exact_pace if request.exact else pair.pace
+    done, chunks = 0, prefill(pair.target, caches, shared, None, None, (), pace, images.prompt)
+    while done < len(shared) - 1:
+        for _ in images.read_before(done):
+            pass
+        done = next(chunks)
     logits = pair.target.forward(mx.array(shared[-1:]), caches)
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(shared), 1, logits.shape[-1]))[0].astype(mx.float32)
     # scores are logits divided by the temperature, plus the same noise for both replies

@@ -1,15 +1,17 @@
 """Checks, prompt, grammar, and limits of a reply, before any device work."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.requests import GenerationRequest, Mode
+from mlx_engine.contract.requests import GenerationRequest, Message, Mode
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.formats.sight import Sight
 from mlx_engine.formats.token_grammar import Grammar, reply_grammar
 from mlx_engine.loading.loaded_pair import LoadedPair
 
@@ -61,13 +63,13 @@ def prepare(
     """
     tokenizer, info = pair.tokenizer, pair.info
     limits.check_choices(request, block)
-    limits.check_images(request.messages)
+    sight = sight_of(pair, request.messages, cancel, request.exact)
     limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
     limits.check_biases(request.logit_bias, pair.target.vocabulary)
     request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
-    messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel)
+    messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel, sight)
     left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit, with_boundaries)
+    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit, with_boundaries, sight)
     grammar = _grammar(tokenizer, request, prompt)
     limits.check_tokens(prompt.tokens, pair.target.rows)
     return Prepared(
@@ -79,6 +81,24 @@ def prepare(
         left_out=left_out,
         cut=cut,
     )
+
+
+def sight_of(
+    pair: LoadedPair, messages: Sequence[Message], cancel: threading.Event | None = None, exact: bool = False
+) -> Sight | None:
+    """Return how a chat's prompt shows its images, or None without images.
+
+    Raises:
+        UserError: the pair can't see images.
+    """
+    image = next((image for message in messages for image in message.images), None)
+    if image is None:
+        return None
+    limits.check_images(messages, pair.images is not None, pair.info.why_cannot_see)
+    if exact:
+        template = "Exact mode can't be used with images. Turn it off, or remove “{name}”."
+        raise UserError("exact_with_images", template, name=image.name or "image")
+    return pair.images.sight(cancel) if pair.images else None
 
 
 def _grammar(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: RenderedPrompt) -> Grammar | None:

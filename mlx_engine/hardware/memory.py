@@ -105,11 +105,16 @@ class ReplyMemory:
         self._taken: dict[Hashable, tuple[int, int]] = {}
         self._waiting: list[Hashable] = []
 
-    def fits(self, tokens: int) -> bool:
-        """Return whether a reply can have this many tokens if it runs alone."""
-        return self._limit is None or self._weights + sum(self._needs(tokens)) <= self._limit
+    def fits(self, tokens: int, images: int = 0) -> bool:
+        """Return whether a reply can have this many tokens if it runs alone.
 
-    def take(self, reply: Hashable, tokens: int, snapshots: int) -> bool:
+        Args:
+            tokens: the tokens.
+            images: bytes that the images of its prompt need.
+        """
+        return self._limit is None or self._weights + images + sum(self._needs(tokens)) <= self._limit
+
+    def take(self, reply: Hashable, tokens: int, snapshots: int, images: int = 0) -> bool:
         """Reserve memory for a reply, and return whether the reply can begin.
 
         Replies wait in order. The first one can always begin if no other reply holds memory.
@@ -118,13 +123,15 @@ class ReplyMemory:
             reply: any key. Pass the same one to `release`.
             tokens: maximum length of prompt and reply together.
             snapshots: bytes of all snapshots.
+            images: bytes that the images of its prompt need.
         """
         if reply not in self._waiting:
             self._waiting.append(reply)
         if self._waiting[0] != reply:
             return False
-        needed = [*self._taken.values(), self._needs(tokens)]
-        together = self._weights + snapshots + sum(caches for caches, _ in needed) + max(largest for _, largest in needed)
+        caches, largest = self._needs(tokens)
+        needed = [*self._taken.values(), (caches + images, largest)]
+        together = self._weights + snapshots + sum(each for each, _ in needed) + max(each for _, each in needed)
         if self._taken and together > working_set():
             return False
         self._waiting.remove(reply)

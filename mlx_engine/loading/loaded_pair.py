@@ -27,8 +27,10 @@ from mlx_engine.loading import lora
 from mlx_engine.loading.drafter_files import load as load_drafter
 from mlx_engine.loading.drafter_files import read as read_tensors
 from mlx_engine.loading.drafter_files import usual_bits
+from mlx_engine.loading.image_reader import ImageReader
 from mlx_engine.loading.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.loading.warmup import warm
+from mlx_engine.media import media_process
 from mlx_engine.models.configs.families import family_of
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config, recommended_sampling
@@ -38,6 +40,8 @@ from mlx_engine.models.library.library import model_name, pair_name
 from mlx_engine.targets import exact, exact_check, model_arguments
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
+from mlx_engine.vision.image_rules import ImageRules
+from mlx_engine.vision.vision_checkpoint import read_rules
 
 
 def exact_operations(broken: Collection[str] = ()) -> Operations:
@@ -66,6 +70,7 @@ class LoadedPair:
         kernel_record: what a canceled kernel selection has found.
         exact_operations: the operations of exact replies.
         exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
+        images: reads images; None if the target can't see.
     """
 
     target: Target
@@ -85,6 +90,7 @@ class LoadedPair:
     kernel_record: Any = None
     exact_operations: Operations = field(default_factory=exact_operations)
     exact_history: PairHistory | None = None
+    images: ImageReader | None = None
 
     @property
     def held(self) -> int:
@@ -182,10 +188,11 @@ def load(
     model, config, dtype, target_folder = source.model, source.config, source.dtype, source.folder
     sizes = pair_bytes(target_folder, drafter_folder)
     target, drafter, why_plain = None, None, None
+    rules, why_cannot_see = _image_rules(target_folder, config)
     is_tuned, why_not_tuned = False, None
     try:
         if drafter_folder is None:
-            target = Target(model, source.vocabulary)
+            target = Target(model, source.vocabulary, family_of(config) if rules else None)
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
@@ -233,12 +240,26 @@ def load(
         sampling=recommended_sampling(target_folder),
         tuned=is_tuned,
         why_not_tuned=why_not_tuned,
+        can_see=rules is not None,
+        why_cannot_see=why_cannot_see,
     )
     folders = target_folder, drafter_folder
     on_gpu = device.runs_beside_host()
     exact_pace = Pace(safe_rows(source.weights.operations(1))) if on_gpu else Pace()
     pace, history = replace(exact_pace, adapts=on_gpu), PairHistory(info.block_size)
-    yield LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders, pace, exact_pace)
+    pair = LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders, pace, exact_pace)
+    if rules is not None:
+        media_process.start()
+        pair.images = ImageReader(target_folder, rules, dtype)
+    yield pair
+
+
+def _image_rules(folder: Path, config: dict) -> tuple[ImageRules | None, EngineText | None]:
+    """Return how a target sees images, or why it can't although its family can."""
+    try:
+        return read_rules(folder, config), None
+    except UserError as error:
+        return None, None if error.text.code == "family_without_images" else error.text
 
 
 def _format(drafter: Drafter) -> str:

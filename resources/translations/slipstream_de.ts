@@ -6172,6 +6172,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>cannot_see</source>
+            <extracomment>It can't see images. Remove the image, or choose a model that can see.</extracomment>
+            <translation>Es kann keine Bilder sehen. Entfernen Sie das Bild, oder wählen Sie ein Modell, das Bilder sehen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>Eine Stoppsequenz ist leer, sodass jede Antwort sofort enden würde. Entfernen Sie sie.</translation>
@@ -6209,8 +6215,8 @@
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
             <source>sees_no_images</source>
-            <extracomment>This model can't see images. Remove “{name}”, or choose a model that can see.</extracomment>
-            <translation>Dieses Modell kann keine Bilder sehen. Entfernen Sie „{name}“, oder wählen Sie ein Modell, das Bilder sehen kann.</translation>
+            <extracomment>Can't show “{name}” to this model. {reason}</extracomment>
+            <translation>„{name}“ kann diesem Modell nicht gezeigt werden. {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
@@ -6487,6 +6493,12 @@
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
             <translation>DFlash ist ausgeschaltet</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>exact_with_images</source>
+            <extracomment>Exact mode can't be used with images. Turn it off, or remove “{name}”.</extracomment>
+            <translation>Der exakte Modus kann nicht mit Bildern verwendet werden. Schalten Sie ihn aus, oder entfernen Sie „{name}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />

@@ -6172,6 +6172,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
+            <source>cannot_see</source>
+            <extracomment>It can't see images. Remove the image, or choose a model that can see.</extracomment>
+            <translation>它无法查看图像。请移除图像，或选择能查看图像的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop sequence is empty, so every reply would end immediately. Remove it.</extracomment>
             <translation>有一个停止序列为空，因此每条回复都会立即结束。请将其移除。</translation>
@@ -6209,8 +6215,8 @@
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
             <source>sees_no_images</source>
-            <extracomment>This model can't see images. Remove “{name}”, or choose a model that can see.</extracomment>
-            <translation>此模型无法查看图像。请移除“{name}”，或选择能查看图像的模型。</translation>
+            <extracomment>Can't show “{name}” to this model. {reason}</extracomment>
+            <translation>无法向此模型显示“{name}”。{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/limits.py" />
@@ -6487,6 +6493,12 @@
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
             <translation>DFlash 已关闭</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/prepare.py" />
+            <source>exact_with_images</source>
+            <extracomment>Exact mode can't be used with images. Turn it off, or remove “{name}”.</extracomment>
+            <translation>精确模式不能与图像一起使用。请将其关闭，或移除“{name}”。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/formats/chat_prompt.py" />

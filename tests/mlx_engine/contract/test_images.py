@@ -45,6 +45,6 @@ def test_an_image_is_shown_without_its_bytes() -> None:
 
 
 def test_a_model_that_cannot_see_names_the_image() -> None:
-    with pytest.raises(UserError, match=r"can.t see images.*chart\.png"):
+    with pytest.raises(UserError, match=r"chart\.png.*can't see images"):
         check_images((Message("user", ""), Message("tool", "a", images=(AttachedImage(0, LARGE, "chart.png"),))))
     check_images((Message("user", "a"),))

@@ -4,7 +4,6 @@ import math
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import mlx.core as mx
 import pytest
@@ -27,6 +26,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.engine import local_comparison
 from mlx_engine.engine.comparison import Comparison, play
 from mlx_engine.engine.local_comparison import difference, tie_margin
+from mlx_engine.formats.chat_prompt import RenderedPrompt
 from tests.mlx_engine.asking import reply, tokens
 
 some = st.lists(st.integers(0, 3), max_size=8)
@@ -88,7 +88,7 @@ class _Scripted:
     def __init__(self) -> None:
         self.dtype, self.tokenizer, self.target = mx.bfloat16, None, self
         self.logits = mx.zeros((1, 4))
-        self.pace = self.exact_pace = None
+        self.pace = self.exact_pace = self.images = None
 
     def caches(self) -> None:
         return None
@@ -101,7 +101,9 @@ class _Scripted:
 def scripted(monkeypatch):
     pair = _Scripted()
     monkeypatch.setattr(local_comparison, "prefill", lambda *_: ())
-    monkeypatch.setattr(local_comparison.chat_prompt, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
+    monkeypatch.setattr(
+        local_comparison.chat_prompt, "render", lambda _, request, sight: RenderedPrompt([*request.prompt_tokens], [], [])
+    )
     return pair
 
 

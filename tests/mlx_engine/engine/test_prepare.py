@@ -20,7 +20,7 @@ SHOWN = (Message("user", "Read this.", images=(AttachedImage(0, b"PNG", "chart.p
 def described(demo: Any) -> Any:
     """The demo pair without a model: what is known of it without its arrays."""
     target = SimpleNamespace(rows=demo.pair.target.rows, vocabulary=demo.pair.target.vocabulary)
-    return SimpleNamespace(target=target, tokenizer=demo.pair.tokenizer, info=demo.pair.info)
+    return SimpleNamespace(target=target, tokenizer=demo.pair.tokenizer, info=demo.pair.info, images=None)
 
 
 def test_a_request_is_prepared_without_the_models(described: Any) -> None:

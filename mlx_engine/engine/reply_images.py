@@ -1,0 +1,73 @@
+"""The images of a reply's prompt, computed before the chunks that contain them."""
+
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+
+import mlx.core as mx
+
+from mlx_engine.decoding.prefill import Pace, chunk_end
+from mlx_engine.decoding.prompt_images import PromptImages
+from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.loading.image_reader import ImageReader
+from mlx_engine.media.media_process import MediaCancelled
+from mlx_engine.vision.spans import ImageSpan
+
+
+class ReplyImages:
+    """The images of a prompt, of which those near the next chunk are in memory.
+
+    Args:
+        reader: the target's; None if it can't see.
+        prompt: the prompt.
+        cancel: stops the computation.
+
+    Attributes:
+        prompt: the images as prefill takes them; None without images.
+    """
+
+    def __init__(self, reader: ImageReader | None, prompt: RenderedPrompt, cancel: threading.Event) -> None:
+        self._reader, self._cancel, self._length = reader, cancel, len(prompt.tokens)
+        self._images = list(zip(prompt.spans, prompt.images, strict=True))
+        self._tokens: dict[str, mx.array] = {}
+        self.prompt: PromptImages | None = None
+        if reader is not None and prompt.spans:
+            self.prompt = PromptImages(prompt.spans, self._soft_tokens, reader.rules.mask, reader.rules.three_rows)
+
+    def read_before(self, start: int, stops: Collection[int] = ()) -> Iterator[None]:
+        """Compute the images that the next chunk may contain, step by step.
+
+        The others are freed. Ends early if canceled.
+
+        Args:
+            start: position of the chunk.
+            stops: as in `prefill`.
+
+        Raises:
+            UserError: an image can't be decoded, or the tower can't be loaded.
+        """
+        if self._reader is None or self.prompt is None:
+            return
+        end = chunk_end(start, self._length, stops, Pace(), self.prompt)  # of the largest chunk
+        near = [(span, image) for span, image in self._images if span.start < end and start < span.end]
+        self._tokens = {span.digest: tokens for span, _ in near if (tokens := self._tokens.get(span.digest)) is not None}
+        for span, image in near:
+            if span.digest in self._tokens:
+                continue
+            with suppress(MediaCancelled):
+                for tokens in self._reader.steps(image, span.digest, self._cancel):
+                    if tokens is not None:
+                        self._tokens[span.digest] = tokens
+                    elif self._cancel.is_set():
+                        return
+                    else:
+                        yield
+
+    def forget(self) -> None:
+        """Forget what an error of the GPU may have damaged."""
+        self._tokens.clear()
+        if self._reader is not None:
+            self._reader.forget()
+
+    def _soft_tokens(self, span: ImageSpan) -> mx.array:
+        return self._tokens[span.digest]

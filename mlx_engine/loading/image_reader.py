@@ -1,0 +1,135 @@
+"""Attached images for a loaded target: sizes in prompts, and soft tokens."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+
+from mlx_engine.contract.requests import AttachedImage
+from mlx_engine.formats.sight import Sight
+from mlx_engine.media.images import image_size, pixels
+from mlx_engine.vision.image_rules import ImageRules
+from mlx_engine.vision.spans import ImageSpan
+from mlx_engine.vision.tower import Tower
+from mlx_engine.vision.tower_weights import load_tower
+
+FEATURE_BYTES = 128 << 20  # of soft tokens that are kept: of 8 large images, or more smaller ones
+_SIZES = 4096  # that are kept
+_POLL_S = 0.005  # between looks at the child process, while other replies may run
+
+
+class ImageReader:
+    """Reads images for one target. The tower is loaded for the first image.
+
+    Args:
+        folder: the target's folder.
+        rules: how it sees images.
+        dtype: number format of its computations.
+
+    Attributes:
+        computed: number of images that the tower has computed.
+    """
+
+    def __init__(self, folder: Path, rules: ImageRules, dtype: mx.Dtype) -> None:
+        self.rules = rules
+        self.computed = 0
+        self._folder, self._dtype = folder, dtype
+        self._tower: Tower | None = None
+        self._sizes: dict[tuple[str, str], tuple[int, int]] = {}  # by file and detail, the last one used last
+        self._tokens: dict[str, mx.array] = {}  # soft tokens by digest, the last one used last
+
+    def sight(self, cancel: threading.Event | None = None) -> Sight:
+        """Return how prompts show images; `cancel` stops reading their sizes."""
+        rules = self.rules
+        return Sight(rules.texts[1], rules.token, rules.start, rules.end, rules.wraps, partial(self._seen, cancel=cancel))
+
+    def steps(self, image: AttachedImage, digest: str, cancel: threading.Event) -> Iterator[mx.array | None]:
+        """Compute an image's soft tokens [tokens, hidden] step by step; yield them last.
+
+        Decoding runs in the child process, so its steps take no time. Soft tokens of the latest images are known at once.
+
+        Raises:
+            UserError: the image can't be decoded, or the tower can't be loaded.
+        """
+        tokens = self._tokens.pop(digest, None)
+        if tokens is None:
+            decoding = _on_thread(partial(pixels, image.data, *self._size(image, cancel), _name(image), cancel))
+            while not wait([decoding], _POLL_S).done:
+                yield None
+            prepared = self.rules.prepare(decoding.result())
+            self._tower = self._tower or load_tower(self._folder, self.rules, self._dtype)
+            for tokens in self._tower.steps(prepared):
+                mx.eval(tokens)
+                yield None
+            assert tokens is not None
+            self.computed += 1
+        self._tokens[digest] = tokens
+        while len(self._tokens) > 1 and sum(each.nbytes for each in self._tokens.values()) > FEATURE_BYTES:
+            del self._tokens[next(iter(self._tokens))]
+        yield tokens
+
+    def bytes(self, spans: Sequence[ImageSpan]) -> int:
+        """Return the bytes that a prompt's images need.
+
+        These are the tower, its largest pass with the pixels, and soft tokens.
+        """
+        if not spans:
+            return 0
+        rules, element = self.rules, self._dtype.size
+        values = [3 * (span.end - span.start) * rules.side**2 for span in spans]  # decoded, and twice as floating-point patches
+        largest = max(rules.pass_bytes(span.grid, element) + 9 * count for span, count in zip(spans, values, strict=True))
+        tokens = sum(span.end - span.start for span in spans) * rules.hidden * element
+        return rules.weight_bytes(element) + largest + min(tokens, FEATURE_BYTES)
+
+    def forget(self) -> None:
+        """Forget soft tokens, which an error of the GPU may have damaged."""
+        self._tokens.clear()
+
+    def release(self) -> None:
+        """Free the tower and soft tokens."""
+        self.forget()
+        self._tower = None
+
+    def _seen(self, image: AttachedImage, cancel: threading.Event | None) -> tuple[tuple[int, int], str]:
+        """Return an image's grid of soft tokens, and a digest of its file and size.
+
+        The same file and size become the same pixels, so that a prompt's beginning is found without decoding its images.
+        """
+        width, height = self._size(image, cancel)
+        digest = sha256(f"{self.rules.family} {width} {height} {image.digest}".encode()).hexdigest()
+        return self.rules.grid(width, height), digest
+
+    def _size(self, image: AttachedImage, cancel: threading.Event | None) -> tuple[int, int]:
+        """Return the width and height that an image is resized to."""
+        key = image.digest, image.detail
+        size = self._sizes.pop(key, None)
+        if size is None:
+            facts = image_size(image.data, _name(image), cancel)
+            size = self.rules.size(facts.width, facts.height, image.detail)
+        self._sizes[key] = size
+        if len(self._sizes) > _SIZES:
+            del self._sizes[next(iter(self._sizes))]
+        return size
+
+
+def _name(image: AttachedImage) -> str:
+    return image.name or "image"
+
+
+def _on_thread(work: "partial[np.ndarray]") -> "Future[np.ndarray]":
+    """Run work on a new thread, which ends with it."""
+    future: Future[np.ndarray] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="image decoding", daemon=True).start()
+    return future

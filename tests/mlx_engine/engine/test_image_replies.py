@@ -1,0 +1,227 @@
+"""Replies to images: the reference texts, the same text with every drafter, reuse, errors, several replies."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine.contract.events import CompletedReply, ContestantResult, Finished
+from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, Message, Sampling
+from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.local_comparison import difference
+from mlx_engine.hardware.memory import ReplyMemory
+from mlx_engine.loading import image_reader
+from mlx_engine.media.media_process import MediaCancelled
+from mlx_engine.vision import tower_weights
+from mlx_engine.vision.spans import ImageSpan
+from tests.mlx_engine.asking import failure, reply
+from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.engine.failing_kernels import VICTIM
+from tests.mlx_engine.engine.seeing import FAMILIES, VISION, asked, described, message, picture, seeing
+from tests.mlx_engine.prefix.prefix_pairs import restart
+from tests.mlx_engine.targets.target_passes import before_each_pass
+
+QUICK = ("adjacent_images",)  # cases; the others are long tests
+
+
+def reference_cases() -> list[Any]:
+    return [
+        pytest.param(family, case["name"], id=f"{family}-{case['name']}", marks=[] if case["name"] in QUICK else [pytest.mark.long])
+        for family in FAMILIES
+        for case in described(family)["cases"]
+    ]
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Engine]]:
+    """The reference targets with DFlash drafters, which are loaded when needed."""
+    running = list[Any]()
+
+    class Loaded(dict[str, Engine]):
+        def __missing__(self, family: str) -> Engine:
+            running.append(seeing(family, "dflash", tmp_path_factory.mktemp(family)))
+            self[family] = running[-1].__enter__()
+            return self[family]
+
+    yield Loaded()
+    for each in running:
+        each.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(("family", "name"), reference_cases())
+def test_the_text_and_the_second_turn_are_those_of_the_reference(engines: dict[str, Engine], family: str, name: str) -> None:
+    engine = engines[family]
+    (case,) = [case for case in described(family)["cases"] if case["name"] == name]
+    messages = tuple(message(each["role"], each["content"]) for each in case["messages"])
+    first = reply(engine, asked(messages, width=8))
+    assert list(first.tokens) == case["output_ids"]
+    assert first.stats.prompt_tokens == len(case["input_ids"])
+    reader = engine.pair.images
+    assert reader is not None
+    reader.forget()
+    engine.free_memory()
+    assert list(reply(engine, asked(messages, mode="plain")).tokens) == case["output_ids"]
+    computed = reader.computed
+    second = (*messages, Message("assistant", first.text), message("user", case["turn2"]["added_content"]))
+    following = reply(engine, asked(second))
+    assert list(following.tokens) == case["turn2"]["output_ids"]
+    assert following.stats.reused_tokens >= len(case["input_ids"])
+    assert reader.computed - computed == len(set(case["turn2"]["images"][len(case["images"]) :]) - set(case["images"]))
+
+
+SHOWN = (Message("user", "Read this:now.", images=(picture("photo", 10),)),)
+
+
+def test_other_pixels_of_the_same_size_are_computed_and_the_same_are_not(engines: dict[str, Engine]) -> None:
+    engine = engines["qwen3_5"]
+    engine.free_memory()
+    reader = engine.pair.images
+    assert reader is not None
+    replies, before = list[CompletedReply](), reader.computed
+    for name, computed in (("photo", 1), ("photo_b", 2), ("photo", 2)):
+        chat = (replace(SHOWN[0], images=(replace(picture(name), at=10),)),)
+        replies.append(reply(engine, asked(chat, max_tokens=9)))
+        assert reader.computed - before == computed
+    first, other, again = replies
+    assert first.tokens == again.tokens != other.tokens
+    assert other.stats.reused_tokens < first.stats.prompt_tokens - 15 < again.stats.reused_tokens
+
+
+def test_a_chat_with_images_continues_after_a_restart(engines: dict[str, Engine], tmp_path) -> None:
+    for family in ("qwen3_5", "gemma4_bidirectional"):
+        engine = engines[family]
+        engine.free_memory()
+        engine.save_prompts(tmp_path / family)
+        first = reply(engine, asked(SHOWN, chat="1"))
+        following = asked((*SHOWN, Message("assistant", first.text), Message("user", "Why?")))
+        restart(engine, tmp_path / family)
+        got = reply(engine, replace(following, chat="1"))
+        assert got.stats.disk_tokens >= first.stats.prompt_tokens - 16
+        engine.free_memory()
+        assert got.tokens == reply(engine, replace(following, reuse=False)).tokens
+        engine.forget_prompts(("1",))
+        assert not list((tmp_path / family).glob("*.safetensors"))
+        engine.save_prompts(None)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tokens_are_counted_without_decoding(engines: dict[str, Engine], family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlx_engine.loading.image_reader.pixels", None)
+    counted = engines[family].count_tokens(CountTokens(SHOWN))
+    (soft,) = [described(family)["images"]["photo"]["soft_tokens"]]
+    text = engines[family].count_tokens(CountTokens((replace(SHOWN[0], images=()),)))
+    assert counted.tokens == text.tokens + soft + 2
+
+
+def test_the_detail_sets_the_number_of_soft_tokens(engines: dict[str, Engine]) -> None:
+    counts = []
+    for detail in ("low", "auto", "high"):
+        shown = (Message("user", "", images=(replace(picture("wide"), detail=detail),)),)
+        counts.append(engines["gemma4_causal"].count_tokens(CountTokens(shown)).tokens)
+    assert counts == sorted(counts)
+
+
+class TestErrors:
+    def test_a_damaged_image_is_named(self, engines: dict[str, Engine]) -> None:
+        whole = picture("photo")
+        for data in (b"no image", whole.data[: len(whole.data) // 2]):
+            shown = (Message("user", "a", images=(AttachedImage(0, data, "chart.png"),)),)
+            assert "chart.png" in failure(engines["qwen3_5"], asked(shown))
+
+    def test_a_model_of_another_family_names_the_image(self, tiny: Engine) -> None:
+        assert "photo.png" in (message := failure(tiny, asked(SHOWN))) and "can't see images" in message
+
+    def test_a_checkpoint_without_its_tower_says_so(self, tmp_path) -> None:
+        shutil.copytree(VISION / "qwen3_5", tmp_path / "target")
+        weights = mx.load(str(tmp_path / "target" / "model.safetensors"))
+        assert isinstance(weights, dict)
+        kept = {name: array for name, array in weights.items() if "visual" not in name}
+        assert len(kept) < len(weights)
+        mx.save_safetensors(str(tmp_path / "target" / "model.safetensors"), kept)
+        engine = loaded(tmp_path / "target", None)
+        assert not engine.pair.info.can_see
+        assert "photo.png" in (message := failure(engine, asked(SHOWN))) and "lacks the vision part" in message
+        assert len(reply(engine, asked((Message("user", "a"),), max_tokens=3)).tokens) == 3
+
+    def test_exact_mode_is_refused_by_name(self, engines: dict[str, Engine]) -> None:
+        assert "photo.png" in (message := failure(engines["qwen3_5"], asked(SHOWN, exact=True))) and "Exact mode" in message
+
+
+def test_a_reply_is_canceled_while_its_image_is_decoded(engines: dict[str, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    started, engine = threading.Event(), engines["qwen3_5"]
+    engine.free_memory()
+
+    def endless(*args: Any) -> None:
+        started.set()
+        args[-1].wait()  # the cancel event
+        raise MediaCancelled
+
+    monkeypatch.setattr("mlx_engine.loading.image_reader.pixels", endless)
+    cancel = threading.Event()
+    steps = engine.steps(asked(SHOWN), cancel)
+    while not started.is_set():
+        assert all(not isinstance(event, Finished) for event in next(steps))
+    cancel.set()
+    ended = [event for step in steps for event in step]
+    assert isinstance(ended[-1], Finished) and ended[-1].reason == "cancelled"
+
+
+def test_memory_is_reserved_for_images() -> None:
+    room = ReplyMemory(lambda tokens: (tokens, 10), 100, 1000)
+    assert room.fits(500, 390) and not room.fits(500, 391)
+
+
+def test_an_image_needs_memory_for_its_pixels_the_tower_and_soft_tokens(engines: dict[str, Engine]) -> None:
+    reader = engines["qwen3_5"].pair.images
+    assert reader is not None
+    small, large = ([ImageSpan(0, grid, "a")] for grid in ((2, 2), (40, 40)))
+    assert reader.bytes([]) == 0 < reader.rules.weight_bytes(4) < reader.bytes(small) < reader.bytes(large)
+
+
+@pytest.mark.parametrize("at", ["tower", "prompt", "reply"])
+def test_after_an_error_of_the_gpu_the_images_are_computed_again(engines: dict[str, Engine], at: str) -> None:
+    engine = engines["gemma4_causal"]
+    engine.free_memory()
+    request = asked(SHOWN, max_tokens=12, width=4)
+    expected = reply(engine, request)
+    engine.free_memory()
+    reader = engine.pair.images
+    assert reader is not None
+    computed, failed = reader.computed, list[bool]()
+
+    def fail(rows: int = 0) -> None:
+        is_due = {"tower": not rows, "prompt": rows > 16, "reply": 0 < rows <= 4}[at]
+        if is_due and not failed:
+            failed.append(True)
+            raise RuntimeError(VICTIM)
+
+    with pytest.MonkeyPatch.context() as patch:
+        before_each_pass(engine.pair.target, patch, fail)
+        patch.setattr(image_reader, "load_tower", lambda *of: fail() or tower_weights.load_tower(*of))
+        got = reply(engine, request)
+    assert failed and got.tokens == expected.tokens and got.stats.gpu_error
+    assert reader.computed - computed == (1 if at == "tower" else 2)
+
+
+def test_grammars_and_calls_of_replies_to_images_are_those_of_plain_decoding(engines: dict[str, Engine]) -> None:
+    schema = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false}'
+    for family, options in (("qwen3_5", {"thinking": True}), ("gemma4_unified", {})):
+        request = asked(SHOWN, schema=schema, sampling=Sampling(0.8), seed=3, **options)
+        plain = reply(engines[family], replace(request, mode="plain", reuse=False))
+        assert reply(engines[family], request).tokens == plain.tokens
+
+
+def test_a_comparison_with_images_has_no_difference(engines: dict[str, Engine]) -> None:
+    engine = engines["qwen3_5"]
+    ended = [
+        event for event in engine.run(Compare((asked(SHOWN, max_tokens=8, reuse=False),))) if isinstance(event, ContestantResult)
+    ]
+    assert [event.identical for event in ended] == [1, 1] and not any(event.difference for event in ended)
+    whole, other = reply(engine, asked(SHOWN)), asked(SHOWN, reuse=False)
+    changed = [*whole.tokens[:5], whole.tokens[5] + 1]
+    found = difference(engine.pair, other, whole.tokens, changed, 5)
+    assert found.margin is not None and found.margin > 0
