@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.storage.chat_export import write_file
 from app.storage.chat_tree import Turn
-from app.storage.comparison_record import ComparisonRecord, ComparisonRow
+from app.storage.comparison_record import ComparisonRecord, ComparisonRow, are_drafters
 from app.storage.reply import Reply
 from app.storage.store import Store
 from app.storage.store_thread import StoreThread
@@ -88,7 +88,7 @@ class CompareRun(QObject):
 
     @property
     def of_drafters(self) -> bool:
-        return len(self.request.contestants) > len(BOTH_MODES)
+        return are_drafters(self.request.contestants)
 
     @property
     def rows(self) -> list[ComparisonRow]:

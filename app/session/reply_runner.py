@@ -184,7 +184,7 @@ class ReplyRunner(QObject):
         self.waiting_changed.emit()
         if turn.answered is not None:
             self._library.save(chat, [turn.answered])
-        if state.next:
+        if state.has_next:
             self._submit(state)
         self.changed.emit(turn)
 

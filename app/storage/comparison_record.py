@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
@@ -25,7 +25,7 @@ from mlx_engine.contract.events import (
     TextDifference,
     verdict_of,
 )
-from mlx_engine.contract.requests import Compare, Proposer, Sampling
+from mlx_engine.contract.requests import BOTH_MODES, Compare, Proposer, Sampling
 
 MAX_MARKED = 40  # characters
 _WORD = re.compile(r"\s*\S*")
@@ -184,7 +184,7 @@ class ComparisonRecord:
     @property
     def of_drafters(self) -> bool:
         """Whether drafters were compared, not two modes or engines."""
-        return len(self.rows) > 2
+        return are_drafters(self.rows)
 
     @property
     def fastest(self) -> ComparisonRow | None:
@@ -272,12 +272,17 @@ def ratio_of_shown(fast: float, slow: float) -> float:
     return shown[0] / shown[1] if all(shown) else fast / slow
 
 
+def are_drafters(contestants: Sized) -> bool:
+    """Return whether a comparison's contestants are drafters, not two modes or engines."""
+    return len(contestants) > len(BOTH_MODES)
+
+
 def row_names(rows: Sequence[ComparisonRow]) -> list[str]:
     """Return the names of rows: engines, modes, kinds, or repos of one kind."""
     kinds = [row.kind for row in rows]
 
     def name(row: ComparisonRow) -> str:
-        if row.proposer == "drafter" and len(rows) > 2:
+        if row.proposer == "drafter" and are_drafters(rows):
             return row.kind if kinds.count(row.kind) == 1 else row.drafter
         return row.name or proposer_names()[row.proposer]
 

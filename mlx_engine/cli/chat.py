@@ -98,7 +98,7 @@ class Conversation:
         answer = thinking = ""
         kept = False
         try:
-            while turn.next:
+            while turn.has_next:
                 self._last = request = turn.request(answer, thinking)
                 turn.submitted()
                 reply = generate.show(_observed(cancellable(self._client, request), turn), printing=True)

@@ -22,8 +22,8 @@ class ToolTurn:
     """The steps and calls of one turn.
 
     A step is a request, and the calls with which its reply ends. The turn runs nothing: its driver submits the
-    `request` while `next` is true, makes the calls that are `ready`, and reports what happens. A turn is always in one of four
-    states: `next`, `generating`, with open calls, or `over`.
+    `request` while `has_next` is true, makes the calls that are `ready`, and reports what happens. A turn is always in one of four
+    states: `has_next`, `generating`, with open calls, or `over`.
 
     A call is ready only after `decide` allowed this exact call, or while `approvals` allows its tool in this chat. Stored calls
     without a result are stopped, and never run.
@@ -80,14 +80,14 @@ class ToolTurn:
         return self._cancel_step is not None
 
     @property
-    def next(self) -> bool:
+    def has_next(self) -> bool:
         """Whether the next step's request can be submitted."""
         idle = not self.generating and all(record.ended for record in self._calls.values())
         return idle and self._continues and not self.stopped and self._steps_left > 0
 
     @property
     def over(self) -> bool:
-        return not self.generating and not self.next and all(record.ended for record in self._calls.values())
+        return not self.generating and not self.has_next and all(record.ended for record in self._calls.values())
 
     @property
     def waiting(self) -> tuple[CallRecord, ...]:
@@ -135,7 +135,7 @@ class ToolTurn:
         Raises:
             ValueError: another request or a call is running, or the turn is over.
         """
-        if not self.next:
+        if not self.has_next:
             raise ValueError("the turn isn't ready for a request")
         self._cancel_step, self._arrived, self._has_replied = cancel, [], False
         self.requests += 1

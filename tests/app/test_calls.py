@@ -129,7 +129,7 @@ def test_what_the_loop_sends_is_what_a_stored_chat_sends_again(made: list, rest:
             state.started(record.call.id, lambda: None, 0.0)
             state.ended(record.call.id, ToolResult(results[record.call.id]), 0.5)
         reply.calls = state.calls
-        assert state.next
+        assert state.has_next
         before, sent = sent, state.request(reply.answer, reply.thinking)
         assert sent.messages[: len(before.messages)] == before.messages
     reply.accept(commit(rest), 0.0)

@@ -217,6 +217,19 @@ def test_a_message_that_waits_for_the_models_can_be_kept(begin: Begin, how: str)
     assert app.message.text == "Too soon" and not engine.requests
 
 
+def test_a_reply_is_not_generated_again_while_models_load(begin: Begin) -> None:
+    app = begin()
+    app.ask("Hello")
+    gate = app.engine.load_gate = threading.Event()
+    app.activity.use()
+    app.until(lambda: app.loader.pair is None)
+    app.session.regenerate(app.session.chat.turns[0])
+    assert app.notices == ["The models are still loading. Try again in a moment."] and len(app.engine.requests) == 1
+    gate.set()
+    app.until(lambda: app.loader.pair is not None)
+    assert app.notices == []
+
+
 def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded(begin: Begin) -> None:
     """The text in the composer was sent, whatever it was by then."""
     app = begin()

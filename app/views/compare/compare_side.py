@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.rendering.blocks_view import BlocksView
 from app.storage import wording
-from app.storage.comparison_record import ComparisonRow, Difference, row_names, spread
+from app.storage.comparison_record import ComparisonRow, Difference, are_drafters, row_names, spread
 from app.storage.reply import Reply
 from app.text.language import tr, translated
 from app.views.transcript.message_views import ThinkingView
@@ -163,7 +163,7 @@ class CompareFigures(ComparisonTable):
     """The contestants' figures: rounds of two modes, or memory of drafters."""
 
     def __init__(self, theme: Theme, rows: Sequence[ComparisonRow]) -> None:
-        self._of_drafters = len(rows) > 2
+        self._of_drafters = are_drafters(rows)
         titles = [tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens")]
         if self._of_drafters:
             titles = [tr("tok/s"), tr("Tokens/round"), tr("Memory"), tr("Text")]

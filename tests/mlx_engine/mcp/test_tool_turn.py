@@ -77,7 +77,7 @@ class Turns(RuleBasedStateMachine):
     @rule()
     def a_request_is_submitted(self) -> None:
         cancel = partial(self.canceled.append, "request")
-        if not self.turn.next:
+        if not self.turn.has_next:
             with pytest.raises(ValueError, match="ready"):
                 self.turn.submitted(cancel)
             return
@@ -106,7 +106,7 @@ class Turns(RuleBasedStateMachine):
     @rule(calls=st.lists(CALLS, max_size=4))
     def a_step_ends(self, calls: list[ToolCall]) -> None:
         """As in most turns, which random orders rarely reach."""
-        if self.turn.next:
+        if self.turn.has_next:
             self.a_request_is_submitted()
             for call in calls:
                 self.turn.called(call)
@@ -222,8 +222,8 @@ class Turns(RuleBasedStateMachine):
     @invariant()
     def a_turn_is_in_one_state(self) -> None:
         turn, open_calls = self.turn, any(not record.ended for record in self.turn.calls)
-        assert [turn.next, turn.over, turn.generating, open_calls and not turn.generating].count(True) == 1
-        assert not self.has_stopped or not (turn.next or open_calls)
+        assert [turn.has_next, turn.over, turn.generating, open_calls and not turn.generating].count(True) == 1
+        assert not self.has_stopped or not (turn.has_next or open_calls)
         assert turn.generating or open_calls == bool(turn.waiting or turn.ready or turn.running)
 
     @invariant()
@@ -308,14 +308,14 @@ def test_every_order_of_events_keeps_the_rules_of_a_turn() -> None:
                 continue  # it would get another ID
             turn, steps = copied(before), (*order, event)
             CANCELED.clear()
-            if (event == "submit" and not before.next) or (event.startswith("start ") and event[-1] not in ready(before)):
+            if (event == "submit" and not before.has_next) or (event.startswith("start ") and event[-1] not in ready(before)):
                 with pytest.raises(ValueError, match="ready"):
                     act(turn)
                 assert state_of(turn) == state_of(before), steps
                 continue
             act(turn)
             open_calls = [record for record in turn.calls if not record.ended]
-            assert [turn.next, turn.over, turn.generating, bool(open_calls) and not turn.generating].count(True) == 1, steps
+            assert [turn.has_next, turn.over, turn.generating, bool(open_calls) and not turn.generating].count(True) == 1, steps
             assert not (turn.generating and turn.running), steps  # the request's end comes first
             for record in turn.calls:
                 name, old = record.call.id, states.get(record.call.id, "waiting")
@@ -330,8 +330,8 @@ def test_every_order_of_events_keeps_the_rules_of_a_turn() -> None:
             if (state := state_of(turn)) not in seen:
                 seen.add(state)
                 orders.append((turn, steps))
-    assert {"next", "over", "generating", "waiting", "ready"} <= {
-        name for turn, _ in orders for name in ("next", "over", "generating", "waiting", "ready") if getattr(turn, name)
+    assert {"has_next", "over", "generating", "waiting", "ready"} <= {
+        name for turn, _ in orders for name in ("has_next", "over", "generating", "waiting", "ready") if getattr(turn, name)
     }
 
 
@@ -345,19 +345,19 @@ def test_a_call_runs_after_approval_and_its_result_goes_to_the_model() -> None:
     take_step(turn, CALL, answer="Let me see.")
     [waiting] = turn.waiting
     assert (waiting.server, waiting.tool, waiting.state) == ("Math", "add", "waiting")
-    assert not turn.ready and not turn.next
+    assert not turn.ready and not turn.has_next
     turn.decide("a", "once")
     assert turn.ready == ((waiting, ADD),) and not turn.waiting
     turn.started("a", lambda: None, 1.0)
-    assert not turn.ready and not turn.next
+    assert not turn.ready and not turn.has_next
     turn.ended("a", ToolResult("4"), 1.5)
-    assert turn.next
+    assert turn.has_next
     [done] = turn.calls
     assert (done.state, done.result, done.seconds) == ("done", "4", 0.5)
     messages = turn.request("Let me see.").messages
     assert messages[1:] == (Message("assistant", "Let me see.", calls=(CALL,)), Message("tool", "4", call_id="a"))
     take_step(turn, answer="Let me see. It is 4.", reason="eos")
-    assert not turn.next
+    assert not turn.has_next
 
 
 @pytest.mark.parametrize("can_see", [False, True])
@@ -377,9 +377,9 @@ def test_all_calls_of_a_step_are_asked_together_and_all_must_end() -> None:
     assert [record.call.id for record in turn.waiting] == ["a", "b"]
     turn.decide("b", "deny")
     turn.decide("a", "once")
-    assert not turn.next
+    assert not turn.has_next
     make_call(turn, "a", "4")
-    assert turn.next
+    assert turn.has_next
     assert [(record.state, record.result) for record in turn.calls] == [("done", "4"), ("denied", DENIED)]
 
 
@@ -396,7 +396,7 @@ def test_an_impossible_call_fails_at_once(name: str, arguments: str) -> None:
     turn = new_turn()
     take_step(turn, ToolCall("a", name, arguments))
     [record] = turn.calls
-    assert record.state == "failed" and record.result and turn.next
+    assert record.state == "failed" and record.result and turn.has_next
     assert not turn.waiting and not turn.ready
 
 
@@ -431,16 +431,16 @@ def test_a_stop_ends_all_open_calls_and_drops_late_results() -> None:
     turn.ended("a", ToolResult("late"), 9.0)
     turn.decide("b", "always")
     assert [(record.state, record.result) for record in turn.calls] == [("stopped", STOPPED)] * 2
-    assert not turn.ready and not turn.next
+    assert not turn.ready and not turn.has_next
 
 
 def test_the_last_step_can_t_call_tools() -> None:
     turn = new_turn(most_steps=2)
     assert turn.request().tool_choice == "auto"
     take_step(turn, ToolCall("a", "unknown", "{}"))
-    assert turn.next and turn.request().tool_choice == "none"
+    assert turn.has_next and turn.request().tool_choice == "none"
     take_step(turn, CALL)
-    assert turn.calls[-1].state == "stopped" and not turn.next
+    assert turn.calls[-1].state == "stopped" and not turn.has_next
 
 
 def test_an_unfinished_step_is_continued_after_its_calls() -> None:
