@@ -146,8 +146,8 @@ class PartReader:
     def _check_sight(self, where: str, param: str) -> None:
         """Refuse an image if the pair can't see."""
         if self._pair is not None and not self._pair.can_see:
-            why = f" ({self._pair.why_cannot_see})" if self._pair.why_cannot_see else ""
-            message = f"“{where}” has the type “image”, but the model reads only text{why}. Remove it."
+            what_to_do = self._pair.why_cannot_see or "Remove it."
+            message = f"“{where}” has the type “image”, but the model reads only text. {what_to_do}"
             raise ApiError(400, message, param, "unsupported_content")
 
 

@@ -147,7 +147,7 @@ class Conversation:
     def _seen(self, file: Path) -> AttachedImage:
         """Return an image from a file, if the model can see it."""
         image = read_image(file)
-        check_images((Message("user", "", images=(image,)),), self._info.can_see)
+        check_images((Message("user", "", images=(image,)),), self._info.can_see, self._info.why_cannot_see)
         return image
 
     def _compare(self) -> None:

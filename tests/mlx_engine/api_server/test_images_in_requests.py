@@ -162,8 +162,8 @@ def test_a_model_that_cannot_see_reads_names_in_results_and_refuses_new_images(d
     with pytest.raises(ApiError, match=r"1” has the type “image”, but the model reads only text\. Remove it") as refusal:
         asked(content, BLIND)
     assert refusal.value.status == 400 and str(refusal.value.param).endswith(".1.type")
-    why = EngineText.of("tower_missing", "its checkpoint has no tower")
-    with pytest.raises(ApiError, match=r"only text \(its checkpoint has no tower\)"):
+    why = EngineText.of("tower_missing", "Its checkpoint has no tower. Download it again.")
+    with pytest.raises(ApiError, match=r"only text\. Its checkpoint has no tower\. Download it again\.$"):
         asked(content, replace(BLIND, why_cannot_see=why))
 
 

@@ -408,7 +408,7 @@ class TestChat:
     ) -> None:
         engine = ScriptedEngine()
         self.chat(monkeypatch, engine, f"/image {images / 'a b.png'}", "One")
-        assert not engine.requests[0].messages[1].images and "can't see images" in capsys.readouterr().err
+        assert not engine.requests[0].messages[1].images and "Can't show “a b.png” to this model." in capsys.readouterr().err
 
     def test_a_failed_question_is_not_kept(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(fails="Too long.")
