@@ -4,14 +4,18 @@ import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
 import pytest
 
-from mlx_engine.contract.events import CompletedReply, ContestantResult, Finished
-from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, Message, Sampling
+from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
+from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling
+from mlx_engine.contract.whole_replies import fold
+from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost
 from mlx_engine.engine.local_comparison import difference
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading import image_reader
@@ -225,3 +229,28 @@ def test_a_comparison_with_images_has_no_difference(engines: dict[str, Engine]) 
     changed = [*whole.tokens[:5], whole.tokens[5] + 1]
     found = difference(engine.pair, other, whole.tokens, changed, 5)
     assert found.margin is not None and found.margin > 0
+
+
+def test_replies_to_images_of_one_host_run_at_the_same_time() -> None:
+    """Two prompts have the same tokens, but images with other pixels."""
+    host = EngineHost(Engine)
+    names = ("image_start", "same_ids_other_pixels", "text_only")
+    cases = [case for name in names for case in described("qwen3_5")["cases"] if case["name"] == name]
+    loading = list(to_iter(host, LoadPair(VISION / "qwen3_5")))
+    assert isinstance(loading[-1], PairInfo) and loading[-1].can_see
+    events, ended = [list[Event]() for _ in cases], [threading.Event() for _ in cases]
+
+    def deliver(at: int, event: Event | None) -> None:
+        if event is None:
+            ended[at].set()
+        else:
+            events[at].append(event)
+
+    for at, case in enumerate(cases):
+        chat = tuple(message(each["role"], each["content"]) for each in case["messages"])
+        host.submit(asked(chat), partial(deliver, at))
+    for each in ended:
+        assert each.wait(300)
+    host.close()
+    assert [list(fold(each).tokens) for each in events] == [case["output_ids"] for case in cases]
+    assert cases[0]["input_ids"] == cases[1]["input_ids"] and cases[0]["output_ids"] != cases[1]["output_ids"]
