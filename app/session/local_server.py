@@ -89,7 +89,7 @@ class LocalServer(QObject):
             return None
         from mlx_engine.api_server.served_models import model_id
 
-        return AgentServer(self.url, self.key, model_id(pair), pair.context_limit)
+        return AgentServer(self.url, self.key, model_id(pair), pair.context_limit, pair.can_see)
 
     @property
     def programs(self) -> int:

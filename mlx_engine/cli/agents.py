@@ -101,6 +101,7 @@ wire_api = "responses"
     "name": "Slipstream",
     "options": {"baseURL": "$url/v1", "apiKey": "$key"},
     "models": {"$model": {"name": "$model", "tool_call": true, "reasoning": true,
+                          "attachment": $sees, "modalities": {"input": $inputs, "output": ["text"]},
                           "limit": {"context": $context, "output": $output}}}
   }}
 }
@@ -118,7 +119,7 @@ wire_api = "responses"
   "baseUrl": "$url/v1",
   "api": "openai-completions",
   "apiKey": "$key",
-  "models": [{"id": "$model", "name": "$model", "reasoning": true, "input": ["text"],
+  "models": [{"id": "$model", "name": "$model", "reasoning": true, "input": $inputs,
               "contextWindow": $context, "maxTokens": $output,
               "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}]
 }}}
@@ -168,12 +169,13 @@ wire_api = "responses"
 
 @dataclass(frozen=True)
 class AgentServer:
-    """A server, and the loaded pair's model ID and context length."""
+    """A server, and the loaded pair's model ID, context length, and sight."""
 
     url: str
     key: str
     model: str
     context: int
+    can_see: bool = False
 
     def fill(self, text: str) -> str:
         """Fill the placeholders in an argument or a variable's value, except `$folder`."""
@@ -181,12 +183,14 @@ class AgentServer:
 
     def fill_file(self, text: str) -> str:
         """Return a file in JSON or TOML."""
-        escaped = {name: json.dumps(value)[1:-1] if isinstance(value, str) else value for name, value in self._values().items()}
+        shown = {name: json.dumps(value) for name, value in self._values().items()}
+        escaped = {name: text[1:-1] if text.startswith('"') else text for name, text in shown.items()}
         return Template(text).substitute(escaped)
 
     def _values(self) -> dict[str, Any]:
         output = min(_MOST_OUTPUT, self.context // 4)
-        return {"url": self.url, "key": self.key, "model": self.model, "context": self.context, "output": output}
+        found = {"url": self.url, "key": self.key, "model": self.model, "context": self.context, "output": output}
+        return found | {"sees": self.can_see, "inputs": ["text", "image"] if self.can_see else ["text"]}
 
 
 def shell(name: str, server: AgentServer) -> str:

@@ -87,7 +87,7 @@ def _asked(url: str, key: str | None) -> AgentServer | None:
             "“{model}” has a context of {limit:,} tokens. Agents need at least {least:,}. Choose another model with --target."
         )
         raise UserError("context_too_short", template, model=model["id"], limit=context, least=_LEAST_CONTEXT)
-    return AgentServer(url, key or "none", model["id"], context)
+    return AgentServer(url, key or "none", model["id"], context, model.get("vision") is True)
 
 
 @contextmanager

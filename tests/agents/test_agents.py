@@ -74,16 +74,15 @@ def test_claude_code_does_not_run_commands_without_being_allowed_to(tmp_path: Pa
     assert done.requests[1].messages[-1].role == "tool" and not (done.folder / "note.txt").exists()
 
 
-def test_a_screenshot_that_claude_code_reads_reaches_the_engine(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "tool", "argument"), [("claude", "Read", "file_path"), ("opencode", "read", "filePath")])
+def test_a_screenshot_that_an_agent_reads_reaches_the_engine(name: str, tool: str, argument: str, tmp_path: Path) -> None:
     def model(folder: Path) -> ScriptedModel:
         (folder / "shot.png").write_bytes(SHOT)
-        return ScriptedModel([Step("I look.", **call("Read", file_path=str(folder / "shot.png"))), Step(FINAL)], can_see=True)
+        return ScriptedModel([Step("I look.", **call(tool, **{argument: str(folder / "shot.png")})), Step(FINAL)], can_see=True)
 
-    done = session("claude", tmp_path, model)
+    done = session(name, tmp_path, model)
     assert done.code == 0 and FINAL in done.output, done.errors
-    [_, read] = done.requests
-    [image] = [image for message in read.messages for image in message.images]
-    assert any(message.role == "tool" and message.images for message in read.messages)
+    [image] = [image for message in done.requests[1].messages for image in message.images]
     assert (image_size(image.data).width, image_size(image.data).height) == (64, 48)
 
 
