@@ -1,19 +1,18 @@
 """Attached images for a loaded target: sizes in prompts, and soft tokens."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import mlx.core as mx
-import numpy as np
 
 from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.formats.sight import Sight
 from mlx_engine.media.images import image_size, pixels
-from mlx_engine.vision.image_rules import ImageRules
+from mlx_engine.vision.image_rules import ImageRules, PreparedImage
 from mlx_engine.vision.spans import ImageSpan
 from mlx_engine.vision.tower import Tower
 from mlx_engine.vision.tower_weights import load_tower
@@ -51,19 +50,18 @@ class ImageReader:
     def steps(self, image: AttachedImage, digest: str, cancel: threading.Event) -> Iterator[mx.array | None]:
         """Compute an image's soft tokens [tokens, hidden] step by step; yield them last.
 
-        Decoding runs in the child process, so its steps take no time. Soft tokens of the latest images are known at once.
+        Decoding runs elsewhere, so its steps take no time. Soft tokens of the latest images are known at once.
 
         Raises:
             UserError: the image can't be decoded, or the tower can't be loaded.
         """
         tokens = self._tokens.pop(digest, None)
         if tokens is None:
-            decoding = _on_thread(partial(pixels, image.data, *self._size(image, cancel), _name(image), cancel))
+            decoding = _on_thread(partial(self._prepared, image, self._size(image, cancel), cancel))
             while not wait([decoding], _POLL_S).done:
                 yield None
-            prepared = self.rules.prepare(decoding.result())
             self._tower = self._tower or load_tower(self._folder, self.rules, self._dtype)
-            for tokens in self._tower.steps(prepared):
+            for tokens in self._tower.steps(decoding.result()):
                 mx.eval(tokens)
                 yield None
             assert tokens is not None
@@ -95,6 +93,9 @@ class ImageReader:
         self.forget()
         self._tower = None
 
+    def _prepared(self, image: AttachedImage, size: tuple[int, int], cancel: threading.Event) -> PreparedImage:
+        return self.rules.prepare(pixels(image.data, *size, _name(image), cancel))
+
     def _seen(self, image: AttachedImage, cancel: threading.Event | None) -> tuple[tuple[int, int], str]:
         """Return an image's grid of soft tokens, and a digest of its file and size.
 
@@ -121,9 +122,9 @@ def _name(image: AttachedImage) -> str:
     return image.name or "image"
 
 
-def _on_thread(work: "partial[np.ndarray]") -> "Future[np.ndarray]":
+def _on_thread(work: Callable[[], PreparedImage]) -> "Future[PreparedImage]":
     """Run work on a new thread, which ends with it."""
-    future: Future[np.ndarray] = Future()
+    future: Future[PreparedImage] = Future()
 
     def run() -> None:
         try:
