@@ -273,7 +273,7 @@ def ratio_of_shown(fast: float, slow: float) -> float:
 
 
 def are_drafters(contestants: Sized) -> bool:
-    """Return whether a comparison's contestants are drafters, not two modes or engines."""
+    """Return whether contestants are drafters, not two modes or engines."""
     return len(contestants) > len(BOTH_MODES)
 
 
