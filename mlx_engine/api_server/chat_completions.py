@@ -166,7 +166,8 @@ class ChatExchange(Exchange):
             is_answer = event.channel == "answer"
             found = of_chat(event.logprobs) if event.logprobs and is_answer else None
             if event.text or found:
-                yield self._chunk(index, {"content" if is_answer else "reasoning_content": event.text}, logprobs=found)
+                mark = {"unreadable_call": True} if event.unreadable_call else {}
+                yield self._chunk(index, {"content" if is_answer else "reasoning_content": event.text, **mark}, logprobs=found)
         elif isinstance(event, ToolCall):
             yield self._chunk(index, {"tool_calls": [{"index": self._called[index], **self._shown_call(event)}]})
             self._called[index] += 1

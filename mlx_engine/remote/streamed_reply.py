@@ -113,7 +113,8 @@ class ReplyStream:
         for name, found in texts.items():
             text = self._without_margin(name, found if isinstance(found, str) else "")
             if text or (ids and name == channel):
-                yield Commit(text, name, ids if name == channel else (), (), at_s=at_s)
+                unreadable = name == "answer" and delta.get("unreadable_call") is True  # from Slipstream
+                yield Commit(text, name, ids if name == channel else (), (), at_s=at_s, unreadable_call=unreadable)
         self._add_calls(delta.get("tool_calls"))
         if isinstance(reason := choice.get("finish_reason"), str):
             self.finished = True

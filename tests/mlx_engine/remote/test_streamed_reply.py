@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from itertools import dropwhile
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
@@ -35,7 +37,7 @@ NAMES = (
     ),
     *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
     *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
-    "per_step_accepted",
+    *("per_step_accepted", "unreadable_call"),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),
@@ -48,7 +50,7 @@ CHUNK = st.fixed_dictionaries({"choices": st.lists(st.dictionaries(st.sampled_fr
 def check(event: Event) -> None:
     if isinstance(event, Commit):
         assert isinstance(event.text, str)
-        assert event.channel in ("thinking", "answer")
+        assert event.channel in ("thinking", "answer") and type(event.unreadable_call) is bool
         assert all(type(token) is int for token in event.tokens)
     else:
         assert isinstance(event, ToolCall)
@@ -133,6 +135,20 @@ def test_half_of_a_surrogate_pair_is_invalid_data(delta: dict[str, object]) -> N
     with pytest.raises(UserError) as error:
         list(stream.events(json.dumps({"choices": [{"delta": delta}]})))
     assert error.value.text.code == "remote_bad_chunk"
+
+
+@given(st.lists(st.tuples(st.text(), st.booleans())))
+@example([("Let me see.", False), ("<tool_call>", True), ("{", True), (" Hm.", False)])
+def test_unreadable_calls_of_slipstream_are_marked(parts: list[tuple[str, bool]]) -> None:
+    exchange, stream = ChatExchange({"messages": [{"role": "user", "content": "Hi"}]}), ReplyStream(CONNECTION, GenerationRequest())
+    found: list[tuple[str, bool]] = []
+    for text, unreadable in parts:
+        for chunk in exchange.encode(0, Commit(text, "answer", (1,), ("target",), unreadable_call=unreadable)):
+            for event in stream.events(json.dumps(chunk)):
+                assert isinstance(event, Commit)
+                found += [(character, event.unreadable_call) for character in event.text]
+    sent = [(character, unreadable) for text, unreadable in parts for character in text]
+    assert found == list(dropwhile(lambda each: each[0].isspace(), sent))
 
 
 @pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
