@@ -149,13 +149,14 @@ class ScriptedEngine(EngineDouble):
                 raise step
             elif callable(step):
                 step()
+            elif isinstance(step, Finished):
+                yield self._timed(step, request)
+                return
             else:
                 yield step
-                if isinstance(step, Finished):
-                    return
         if cancel.is_set():
             self.closed_early += 1
-            yield done(request.mode, "cancelled", tokens=1)
+            yield self._timed(done(request.mode, "cancelled", tokens=1), request)
 
     def loaded_pair(self) -> PairInfo:
         """The kind is named by the drafter's folder."""
@@ -163,13 +164,17 @@ class ScriptedEngine(EngineDouble):
         return replace(self.pair, drafter_kind=name, drafter=f"lab/{name}", drafter_bytes=900_000_000)
 
     def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
-        """In comparisons, plain replies are slower. Of several drafters, the last one is the fastest."""
         if isinstance(request, Compare):
             self._compared = [pair.drafter for pair in request.pairs]
-        for event in super().run(request, cancel):
-            if isinstance(request, GenerationRequest) and isinstance(event, Finished) and event.stats.decode_tok_s == DFLASH_TOK_S:
-                event = replace(event, stats=replace(event.stats, decode_tok_s=self._rate(request)))
-            yield event
+        yield from super().run(request, cancel)
+
+    def _timed(self, end: Finished, request: GenerationRequest) -> Finished:
+        """Return the end of a reply with its rate, unless the script sets one.
+
+        Plain replies are slower. Of several drafters that are compared, the last one is the fastest.
+        """
+        own = end.stats.decode_tok_s != DFLASH_TOK_S
+        return end if own else replace(end, stats=replace(end.stats, decode_tok_s=self._rate(request)))
 
     def _rate(self, request: GenerationRequest) -> float:
         if not self._compared:
