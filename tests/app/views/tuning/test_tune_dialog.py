@@ -283,12 +283,6 @@ def test_the_models_window_says_why_the_demo_pair_is_not_tuned(begin: Start, tmp
     assert "part of Slipstream" in tune.toolTip() and "part of Slipstream" in tune.accessibleDescription()
 
 
-def test_a_server_is_not_tuned(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
-    app = begin(ScriptedEngine(pair=replace(PAIR, remote="192.168.1.20:8000")), data=tmp_path)
-    window = dialog(app)
-    assert "A server is in use" in window.notice.label.text() and not window.main.isEnabled()
-
-
 def test_the_stored_result_is_shown_removed_and_no_longer_used(
     begin: Start, folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

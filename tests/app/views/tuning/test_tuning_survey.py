@@ -1,6 +1,7 @@
 """What the Tune Drafter window knows before a run."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from app.storage.database import FILE
 from app.storage.settings import ChatSettings
 from app.storage.store import Store
 from mlx_engine.models.files.tuning_files import run_folder, save_run_prompts
+from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_store import chat_of, save
+from tests.app.views.tuning.test_tune_dialog import Start, dialog
 
 
 @pytest.mark.parametrize("why", ["kind", "folder", "messages", "chat", "unreadable"])
@@ -42,6 +45,12 @@ def test_why_a_drafter_cannot_be_tuned(
     if why == "folder":
         monkeypatch.setattr(tuning_survey.os, "access", lambda *_: False)
     assert expected in tuning_survey.survey(pair, database).why_not
+
+
+def test_a_server_is_not_tuned(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    app = begin(ScriptedEngine(pair=replace(PAIR, remote="192.168.1.20:8000")), data=tmp_path)
+    window = dialog(app)
+    assert "A server is in use" in window.notice.label.text() and not window.main.isEnabled()
 
 
 def test_chats_with_the_same_system_prompt_are_counted_apart(folders: tuple[Path, Path], tmp_path: Path) -> None:
