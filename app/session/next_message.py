@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -17,6 +18,8 @@ from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment, shortened
 from app.storage.chat_tree import Turn
 from app.text.language import sentences, tr
+
+PAUSE_S = 0.6  # after another app's text has come, so that a key that was meant for that app sends nothing
 
 
 class NextMessage(QObject):
@@ -54,12 +57,15 @@ class NextMessage(QObject):
         self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
+        self._chat = session.chat  # in which the message or reply waits
+        self._paused_until = 0.0  # on the monotonic clock
         meter.changed.connect(self._show_obstacle)
         for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed):
             signal.connect(self._send_waiting)
         session.delayed.connect(self._delay)
         session.editing_changed.connect(self._edit)
-        for signal in (session.chat_changed, session.turn_added, session.turns_changed):
+        session.chat_changed.connect(self.put_back)
+        for signal in (session.turn_added, session.turns_changed):
             signal.connect(self.cancel)
 
     # The text
@@ -129,6 +135,16 @@ class NextMessage(QObject):
         full = use is not None and use.chat_full
         return full and not chat.empty and not chat.settings.rolling and not self._activity.busy
 
+    def pause(self) -> None:
+        """Ignore the user's next attempts to send, which may be meant for another app."""
+        self._paused_until = monotonic() + PAUSE_S
+
+    @Slot()
+    def submit(self) -> None:
+        """Send the message for the user."""
+        if monotonic() >= self._paused_until:
+            self.send()
+
     @Slot()
     def send(self) -> None:
         """Send the message, or wait for what it needs."""
@@ -166,6 +182,16 @@ class NextMessage(QObject):
         """Stop waiting, and keep the message."""
         self._wait("")
 
+    @Slot()
+    def put_back(self) -> None:
+        """Stop waiting, and tell the user if that keeps a message from being sent."""
+        if self._waiting:
+            if self._editing:
+                self._draft = f"{self._draft}\n\n{self.text}".strip()
+            text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
+            self._notices.post(Notice(text, topic="waiting", stays=True))
+        self.cancel()
+
     @Slot(object, str)
     def _delay(self, start: Callable[[], object], example: str) -> None:
         self._wait(tr("The reply will start when the tools are ready."), start)
@@ -173,13 +199,16 @@ class NextMessage(QObject):
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
         self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        self._chat = self._session.chat
         self.note = note
         self.changed.emit()
 
     @Slot()
     def _send_waiting(self) -> None:
         loader = self._loader
-        if self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
+        if self._session.chat is not self._chat:
+            self.put_back()  # this may be called before `chat_changed` arrives
+        elif self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
             self.cancel()  # the user may want to change it
         elif self._waiting and loader.pair is None and not loader.running:
             self.cancel()  # loading failed

@@ -53,23 +53,28 @@ class OutsideText(QObject):
         if not self._services.library.read:
             self._early.append(partial(self.ask, text))
             return
-        session, message = self._services.session, self._services.message
-        if session.in_new_chat:
-            message.cancel()
-        else:
+        session, message, shown = self._services.session, self._services.message, visible(clean(text)).strip()
+        if not session.in_new_chat:
+            message.put_back()
             session.new_chat()
-        if len(message.draft) > MAX_DRAFT:
+        if shown and len(message.draft) > MAX_DRAFT:
             self._refuse(too_long())
             return
-        if shown := visible(clean(text)).strip():
+        if shown:
+            message.put_back()
             message.add(shown)
             notice = tr("This text comes from another app. Read it before you send it.")
             self._services.notices.post(Notice(notice, topic="link"))
-        self._window.bring_to_front()
+        self._come_forward()
         self._window.composer.focus()
 
     def _refuse(self, error: UserError) -> None:
         self._services.notices.post(Notice(translated(error.text), "error", topic="link"))
+        self._come_forward()
+
+    def _come_forward(self) -> None:
+        """Show the window, without sending anything on keys meant for another app."""
+        self._services.message.pause()
         self._window.bring_to_front()
 
     @Slot()

@@ -604,6 +604,11 @@
             <translation>Schalten Sie einige Werkzeuge aus.</translation>
         </message>
         <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
+            <translation>Ihre Nachricht wartet nicht mehr auf das Senden. Sie steht als Entwurf in ihrem Chat.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/pair_session.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash ist aus: {why_plain}</translation>

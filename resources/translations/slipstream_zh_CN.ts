@@ -604,6 +604,11 @@
             <translation>请关闭部分工具。</translation>
         </message>
         <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
+            <translation>您的消息不再等待发送，已作为草稿保留在其对话中。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/pair_session.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash 已关闭：{why_plain}</translation>

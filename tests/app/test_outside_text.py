@@ -6,11 +6,13 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import QFileOpenEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
 
 from app.application import FileOpening
+from app.session import next_message
 from app.system.chat_link import MAX_TEXT
 from app.window import outside_text
 from app.window.dock_menu import set_dock_menu
@@ -20,6 +22,7 @@ from tests.app.scripted_engine import ScriptedEngine
 
 Start = Callable[..., Running]
 LINK = "slipstream://new?text="
+NOT_SENT = "Your message is no longer waiting to be sent. It is a draft in its chat."
 
 
 def test_a_links_text_is_put_into_a_new_chat_and_drafts_are_kept(start: Start) -> None:
@@ -45,7 +48,29 @@ def test_a_links_text_is_put_into_a_new_chat_and_drafts_are_kept(start: Start) -
     assert app.window.composer.text.endswith("More\n\nSelected text") and app.session.editing is None
 
 
-def test_a_link_cancels_a_message_that_waits_to_be_sent(start: Start) -> None:
+@pytest.mark.parametrize("used", [True, False])
+def test_a_key_meant_for_another_app_sends_nothing(start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, used: bool) -> None:
+    now = [100.0]
+    monkeypatch.setattr(next_message, "monotonic", lambda: now[0])
+    app = start()
+    outside, field = OutsideText(app.window), app.window.composer.field
+    app.type("Mine")
+    outside.open_link(LINK + "Theirs" if used else "slipstream://send?text=x")
+    for elapsed in (0.0, 0.59):
+        now[0] = 100.0 + elapsed
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        app.window.composer.button.click()
+    assert app.session.chat.empty and not app.message.note
+    now[0] = 100.6
+    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", autorep=True)
+    QApplication.sendEvent(field, held)
+    assert app.session.chat.empty, "a key that is held down doesn't send"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert app.session.chat.turns[0].prompt == ("Mine\n\nTheirs" if used else "Mine")
+    app.idle()
+
+
+def test_a_link_ends_the_wait_of_a_message_in_its_chat_with_a_notice(start: Start) -> None:
     engine = ScriptedEngine()
     engine.load_gate = gate = Event()
     app = start(engine, loaded=False)
@@ -59,6 +84,25 @@ def test_a_link_cancels_a_message_that_waits_to_be_sent(start: Start) -> None:
     app.until(lambda: app.loader.pair is not None)
     assert app.window.foot.waiting.isHidden() and not app.window.composer.field.isReadOnly()
     assert app.window.composer.text == "Mine\n\nTheirs" and app.session.chat.empty and not app.activity.busy
+    assert app.notices == [NOT_SENT, "This text comes from another app. Read it before you send it."]
+
+
+@pytest.mark.parametrize("text", ["", "too much"])
+def test_a_link_without_a_usable_text_lets_a_message_wait(start: Start, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(outside_text, "MAX_DRAFT", 3)
+    engine = ScriptedEngine()
+    engine.load_gate = gate = Event()
+    app = start(engine, loaded=False)
+    outside = OutsideText(app.window)
+    app.start()
+    app.until(lambda: app.library.read)
+    app.send("Mine")
+    outside.ask(text)
+    assert app.message.note
+    gate.set()
+    app.until(lambda: bool(app.session.chat.turns))
+    assert app.session.chat.turns[0].prompt == "Mine"
+    app.idle()
 
 
 def test_a_link_that_starts_the_app_is_used_after_the_last_chat_was_found(start: Start, tmp_path: Path) -> None:

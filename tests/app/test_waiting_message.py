@@ -49,6 +49,64 @@ def test_a_waiting_message_is_sent_when_the_reply_ends(begin: Begin) -> None:
     assert last_prompts(app) == ["One", "Two"] and app.message.text == ""
 
 
+@pytest.mark.parametrize("leave", ["new chat", "other chat"])
+def test_a_waiting_message_becomes_a_draft_with_a_notice_when_its_chat_is_left(begin: Begin, leave: str) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("A"), [commit("a"), gate, done()]]))
+    app.ask("Other")
+    other = app.session.chat.id
+    app.session.new_chat()
+    app.send("One")
+    left = app.session.chat.id
+    app.send("Two")
+    if leave == "new chat":
+        app.session.new_chat()
+    else:
+        app.session.open_chat(other)
+    app.until(lambda: app.session.chat.id != left)
+    assert app.notices[:1] == ["Your message is no longer waiting to be sent. It is a draft in its chat."]
+    assert app.message.text == ""
+    gate.set()
+    app.idle()
+    app.session.open_chat(left)
+    app.until(lambda: app.session.chat.id == left)
+    assert app.message.text == "Two" and not app.message.note and len(app.session.chat.turns) == 1
+
+
+def test_a_message_that_waits_for_tools_is_never_sent_in_another_chat(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    app.ask("Other")
+    other = app.session.chat
+    app.session.new_chat()
+    app.type("Mine")
+    app.until(lambda: not app.meter.counting)
+    monkeypatch.setattr(app.session, "tools_starting", lambda example="": app.session.chat.id != other.id)
+    app.message.send()
+    assert app.message.note == "The message will be sent when the tools are ready."
+    app.session.open_chat(other.id)
+    app.until(lambda: app.session.chat.id == other.id)
+    other = app.session.chat
+    assert len(other.turns) == 1 and not app.activity.busy and app.message.text == ""
+    app.session.new_chat()
+    assert app.message.text == "Mine" and not app.message.note
+
+
+def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    app.ask("One")
+    chat = app.session.chat
+    app.type("Later")
+    app.session.edit(chat.turns[0])
+    monkeypatch.setattr(app.session, "tools_starting", lambda example="": True)
+    app.send("Edited")
+    assert app.message.note
+    app.message.put_back()
+    app.session.new_chat()
+    app.session.open_chat(chat.id)
+    app.until(lambda: app.session.chat.id == chat.id)
+    assert app.message.text == "Later\n\nEdited" and len(app.notices) == 1
+
+
 def test_a_waiting_message_can_be_edited_and_is_sent_as_edited(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))

@@ -35,7 +35,7 @@ class Composer(QFrame):
         set_look(self, "composer")
         self.field = _Field(self)
         self.field.setAccessibleName(tr("Message"))
-        self.field.submitted.connect(message.send)
+        self.field.submitted.connect(message.submit)
         self.field.dropped.connect(attachments.attach)
         self.field.image_pasted.connect(lambda: attachments.refused.emit(tr("Slipstream can't read images yet.")))
         self.field.paged.connect(self.paged)
@@ -106,7 +106,7 @@ class Composer(QFrame):
         if self._busy:
             self.stop_requested.emit()
         else:
-            self._message.send()
+            self._message.submit()
 
     @Slot()
     def _show_button(self) -> None:
@@ -161,7 +161,8 @@ class _Field(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
-            self.submitted.emit()
+            if not event.isAutoRepeat():  # the key may have been pressed in another app
+                self.submitted.emit()
             return
         if event.key() == Qt.Key.Key_Escape and self._composer.banner.isVisible():
             self._composer.edit_cancelled.emit()
