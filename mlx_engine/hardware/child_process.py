@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
@@ -57,6 +57,7 @@ class ChildProcess:
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
+        self._stops = 0
 
     def start(self) -> None:
         """Start the process before it is needed, without waiting for it."""
@@ -66,7 +67,8 @@ class ChildProcess:
             self._turn.release()
 
     def stop(self) -> None:
-        """End the process. A request that it is working on fails."""
+        """End the process. The requests of now fail, also those that wait for it; a later one starts it again."""
+        self._stops += 1
         with suppress(AttributeError):  # there is none
             self._process.kill()  # type: ignore[union-attr]
         with self._turn:
@@ -86,19 +88,27 @@ class ChildProcess:
             ChildFailure: the process exceeded a limit, crashed, or can't start.
             ChildCancelled: `cancel` was set.
         """
+        stops = self._stops
+
+        def check() -> None:
+            if cancel is not None and cancel.is_set():
+                raise ChildCancelled
+            if self._stops != stops:
+                raise ChildFailure("ended")
+
         while not self._turn.acquire(timeout=_POLL_SECONDS):
-            _check(cancel)
+            check()
         try:
-            _check(cancel)
+            check()
             process = self._start()
             if not self._ready:
                 try:
-                    self._exchange(process, [], _START_SECONDS, 0, cancel)
+                    self._exchange(process, [], _START_SECONDS, 0, check)
                 except ChildFailure as failure:
                     raise failure if failure.reason == "large" else ChildFailure("start") from failure
                 self._ready = True
             head = child_loop.REQUEST.pack(sum(map(len, request)), ceil(seconds) + 1)
-            return self._exchange(process, [head, *request], seconds, most, cancel)
+            return self._exchange(process, [head, *request], seconds, most, check)
         except BaseException:
             self._kill()
             raise
@@ -140,9 +150,9 @@ class ChildProcess:
         request: Sequence[bytes | memoryview],
         seconds: float,
         most: int,
-        cancel: threading.Event | None,
+        check: Callable[[], None],
     ) -> memoryview:
-        """Write a request, and return the answer."""
+        """Write a request, and return the answer. `check` is called often, and raises if it is no longer wanted."""
         assert process.stdin and process.stdout
         deadline, looked = time.monotonic() + seconds, 0.0
         unsent = [memoryview(part) for part in request if part]
@@ -152,7 +162,7 @@ class ChildProcess:
             if unsent:
                 selector.register(process.stdin, selectors.EVENT_WRITE)
             while len(answer) < length:
-                _check(cancel)
+                check()
                 if (now := time.monotonic()) > deadline:
                     raise ChildFailure("slow")
                 if now > looked + _POLL_SECONDS:
@@ -180,11 +190,6 @@ class ChildProcess:
         if len(answer) > length:  # more than an answer
             raise ChildFailure("ended")
         return memoryview(answer)[child_loop.ANSWER.size :]
-
-
-def _check(cancel: threading.Event | None) -> None:
-    if cancel is not None and cancel.is_set():
-        raise ChildCancelled
 
 
 def _reason(status: int) -> str:

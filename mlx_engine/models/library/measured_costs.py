@@ -45,7 +45,7 @@ def measured_costs() -> dict[tuple[PairNames, tuple[int, int]], MeasuredCosts]:
 
 
 def _read(file: Path) -> tuple[float, tuple[PairNames, tuple[int, int]], MeasuredCosts] | None:
-    """Return when costs were measured, their pair, and the costs; None if they can't be used."""
+    """Return the time, pair, and costs of a calibration; None if they can't be used."""
     try:
         saved = read_json(file)
         of, table = saved["of"], saved["result"]
