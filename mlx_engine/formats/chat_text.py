@@ -110,8 +110,8 @@ def chat_with_images(
     images = [image for message in messages for image in message.images]
     marks = ImageMarks(messages) if images else None
     turns = [_turn(message, names) for message in (marks.messages if marks else messages)]
-    if marks and sight and sight.placeholder in repr((turns, options)):
-        raise sight.ambiguous()
+    if marks and sight and sight.placeholder in repr((turns, options)):  # such as a file that an agent has read
+        turns, options = sight.broken_up(turns), sight.broken_up(options)
     if any(turn["role"] == "system" for turn in turns[1:]) and not _takes_later_systems(tokenizer, cancel):
         turns = _one_system(turns)
     single = _single_calls(turns)

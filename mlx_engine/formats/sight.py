@@ -4,7 +4,7 @@ A chat template writes one placeholder per image. In the prompt, it becomes a to
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
@@ -53,6 +53,17 @@ class Sight:
             made += [self.end] if self.wraps else []
             added.append((at, len(made) - before - 1))
         return Expanded([*made, *tokens[done:]], tuple(spans), tuple(added))
+
+    def broken_up(self, value: Any) -> Any:
+        """Return words, or JSON with words, with an invisible space in each placeholder."""
+        match value:
+            case str():
+                return value.replace(self.placeholder, f"{self.placeholder[:1]}\u200b{self.placeholder[1:]}")
+            case list() | tuple():
+                return [self.broken_up(each) for each in value]
+            case Mapping():
+                return {self.broken_up(name): self.broken_up(each) for name, each in value.items()}
+        return value
 
     def ambiguous(self) -> UserError:
         """Return the refusal of text that looks like an image."""

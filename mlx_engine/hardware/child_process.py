@@ -67,7 +67,10 @@ class ChildProcess:
             self._turn.release()
 
     def stop(self) -> None:
-        """End the process. The requests of now fail, also those that wait for it; a later one starts it again."""
+        """End the process, and fail the requests that wait for it.
+
+        A later request starts it again.
+        """
         self._stops += 1
         with suppress(AttributeError):  # there is none
             self._process.kill()  # type: ignore[union-attr]

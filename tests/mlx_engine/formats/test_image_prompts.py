@@ -196,10 +196,13 @@ def test_an_image_in_a_result_follows_it_where_the_template_does_not_show_it(tex
         (*CALLED, Message("assistant", thinking=PICTURE, content="b"), Message("user", "c")),
     ],
 )
-def test_text_that_looks_like_an_image_is_refused_next_to_images(chat: tuple[Message, ...]) -> None:
+def test_text_that_looks_like_an_image_stays_text_next_to_images(chat: tuple[Message, ...]) -> None:
+    """An agent may read a file about such models, and every later request repeats it."""
     tokenizer = made("tool_call", SHOWS)
-    with pytest.raises(UserError, match="stands for an image"):
-        render(tokenizer, GenerationRequest(chat), sight=made_sight(tokenizer))
+    sight = made_sight(tokenizer)
+    assert len(render(tokenizer, GenerationRequest(chat), sight=sight).spans) == sum(len(message.images) for message in chat)
+    quoted = replace(CALLED[0], content=f"What is {PICTURE}?")
+    assert f"What is {sight.broken_up(PICTURE)}?" in chat_text(tokenizer, [quoted, *CALLED[1:]], sight=sight)
     with pytest.raises(UserError, match="stands for an image"):
         render(tokenizer, GenerationRequest(CALLED, continue_from=PICTURE), sight=made_sight(tokenizer))
     render(tokenizer, GenerationRequest((Message("user", PICTURE),)), sight=made_sight(tokenizer))
