@@ -155,7 +155,11 @@ class ChildProcess:
         most: int,
         check: Callable[[], None],
     ) -> memoryview:
-        """Write a request, and return the answer. `check` is called often, and raises if it is no longer wanted."""
+        """Write a request, and return the answer.
+
+        Args:
+            check: is called often, and raises if the answer is no longer wanted.
+        """
         assert process.stdin and process.stdout
         deadline, looked = time.monotonic() + seconds, 0.0
         unsent = [memoryview(part) for part in request if part]
