@@ -1,4 +1,4 @@
-"""What towers share: the steps of a pass, rotary positions, and attention in bounded memory."""
+"""What towers share: steps of a pass, rotary positions, and attention."""
 
 from collections.abc import Iterator
 

@@ -83,7 +83,7 @@ def _unfold(arrays: dict[str, mx.array]) -> None:
 
 
 def _quantization(path: str, module: nn.Module, arrays: dict[str, mx.array], folder: Path) -> dict | bool:
-    """Return how a matrix is stored: group size, bits and mode; False if in floating point."""
+    """Return group size, bits, and mode of a matrix; False if it is floating point."""
     scales, packed = arrays.get(f"{path}.scales"), arrays.get(f"{path}.weight")
     if not isinstance(module, nn.Linear | nn.Embedding) or scales is None or packed is None:
         return False
