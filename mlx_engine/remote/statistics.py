@@ -12,6 +12,8 @@ from mlx_engine.contract.requests import GenerationRequest
 
 _Found = dict[str, Any]
 
+_LONGEST_NAME = 100  # characters
+
 
 def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, ttft_s: float | None, decode_s: float) -> Stats:
     """Return a reply's statistics.
@@ -60,6 +62,8 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
         waiting_s=waiting / 1000,
         decode_s=(tokens - 1) / rate if rate and tokens > 1 else 0.0,
         measured_by="client" if measured_here else "server",
+        drafter=_name(details, "drafter"),
+        drafter_kind=_name(details, "drafter_kind"),
     )
 
 
@@ -82,6 +86,12 @@ def _per_round(metrics: _Found, name: str) -> tuple[int, ...]:
     values = found.get(name) if isinstance(found, dict) else None
     valid = isinstance(values, list) and all(type(value) is int and 0 <= value < 1 << 16 for value in values)
     return tuple(values) if valid else ()  # type: ignore[arg-type]
+
+
+def _name(found: _Found, name: str) -> str:
+    """Return a name to show, or an empty string."""
+    value = found.get(name)
+    return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_NAME else ""
 
 
 def _number(found: _Found, name: str) -> float | None:

@@ -52,7 +52,17 @@ def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: Re
     stats, expected = there.stats, here.stats
     assert stats.mode == mode
     assert stats.measured_by == "server"
-    for name in ("tokens", "prompt_tokens", "rounds", "drafted", "accepted", "tokens_per_round", "acceptance"):
+    for name in (
+        "drafter",
+        "drafter_kind",
+        "tokens",
+        "prompt_tokens",
+        "rounds",
+        "drafted",
+        "accepted",
+        "tokens_per_round",
+        "acceptance",
+    ):
         assert getattr(stats, name) == getattr(expected, name), name
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import dropwhile
 
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.api_server.chat_completions import ChatExchange
+from mlx_engine.api_server.reply_figures import details
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Finished
 from mlx_engine.contract.requests import GenerationRequest, ToolCall
 from mlx_engine.remote.endpoint import Endpoint, failure, refused
 from mlx_engine.remote.streamed_reply import ReplyStream, data_of
 from tests.mlx_engine.remote.replay import recorded
+from tests.mlx_engine.scripted_engine import stats
 
 CONNECTION = Endpoint("http://127.0.0.1:1", "demo")
 WHOLE = recorded("vllm_dflash/stream_thinking").body
@@ -37,7 +40,7 @@ NAMES = (
     ),
     *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
     *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
-    *("per_step_accepted", "unreadable_call"),
+    *("per_step_accepted", "unreadable_call", "slipstream", "drafter", "drafter_kind"),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),
@@ -149,6 +152,18 @@ def test_unreadable_calls_of_slipstream_are_marked(parts: list[tuple[str, bool]]
                 found += [(character, event.unreadable_call) for character in event.text]
     sent = [(character, unreadable) for text, unreadable in parts for character in text]
     assert found == list(dropwhile(lambda each: each[0].isspace(), sent))
+
+
+@given(st.text(), st.text())
+@example("lab/Qwen3-EAGLE3", "EAGLE-3")
+@example("lab/\u202eevil", "EAGLE-3\n" * 100)
+def test_the_drafter_of_slipstream_is_named(drafter: str, kind: str) -> None:
+    sent = replace(stats("dflash"), drafter=drafter, drafter_kind=kind)
+    stream = ReplyStream(CONNECTION, GenerationRequest())
+    assert not list(stream.events(json.dumps({"slipstream": details(sent)})))
+    found, shown = stream.stats(), drafter and kind.isprintable() and len(kind) <= 100
+    assert found.drafter_kind == (kind if shown else "")
+    assert found.drafter in (drafter, "") and found.drafter.isprintable()
 
 
 @pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
