@@ -147,6 +147,8 @@ class TerminalTools:
         has_changed = (record.server, record.tool) in self._allowed_tools
         if has_changed:
             note(f"“{record.tool}” has changed since --allow allowed it.")
+        elif record.changed:
+            note(f"“{record.tool}” has changed since you allowed it.")
         if not self._asks and has_changed:
             note("Denied, because there is nobody to ask. To allow the tool as it is now, start the command again.")
         elif not self._asks:

@@ -44,6 +44,11 @@ class Approvals:
             return True
         return self._read().get((tool.server, tool.name)) == tool.fingerprint
 
+    def has_changed(self, tool: Tool, chat: str) -> bool:
+        """Return whether the tool needs a new approval only because it has changed."""
+        known = (chat, tool.server, tool.name) in self._chats or (tool.server, tool.name) in self._read()
+        return known and not self.allows(tool, chat)
+
     def record(self, tool: Tool, chat: str, decision: Decision) -> None:
         """Keep a decision for the chat or permanently; only for the chat if saving fails."""
         if decision == "always":

@@ -28,6 +28,7 @@ class CallRecord:
         state: “waiting” for approval, “running”, or how the call ended.
         result: what the model gets, once the call has ended.
         seconds: duration of the call, without the wait for approval.
+        changed: whether the tool had been allowed, but has changed since.
         images: images in the result. They aren't stored.
     """
 
@@ -40,6 +41,7 @@ class CallRecord:
     state: CallState = "waiting"
     result: str = ""
     seconds: float | None = None
+    changed: bool = False
     images: tuple[AttachedImage, ...] = ()
 
     @property

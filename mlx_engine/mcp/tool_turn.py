@@ -168,6 +168,7 @@ class ToolTurn:
             record = CallRecord(
                 call, tool.server if tool else "", tool.name if tool else "", self._step, len(answer), len(thinking)
             )
+            record = replace(record, changed=tool is not None and self._approvals.has_changed(tool, self._chat))
             if problem := self._problem(call):
                 record = replace(record, state="failed", result=problem)
             elif not self._continues or self.stopped or self._steps_left <= 0:

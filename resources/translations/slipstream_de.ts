@@ -4395,6 +4395,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/call_card.py" />
+            <source>This tool has changed since you allowed it.</source>
+            <translation>Dieses Werkzeug hat sich geändert, seit Sie es erlaubt haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
             <source>Tool call: {tool}, {status}</source>
             <translation>Werkzeugaufruf: {tool}, {status}</translation>
         </message>

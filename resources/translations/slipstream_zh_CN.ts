@@ -4395,6 +4395,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/call_card.py" />
+            <source>This tool has changed since you allowed it.</source>
+            <translation>此工具自您允许后已更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/call_card.py" />
             <source>Tool call: {tool}, {status}</source>
             <translation>工具调用：{tool}，{status}</translation>
         </message>

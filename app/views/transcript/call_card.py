@@ -205,6 +205,8 @@ class CallCard(QFrame):
         self.arguments = PlainTextView(self._theme, readable(record.call.arguments), tr("Arguments"))
         parts: list[Item] = [self.arguments]
         if record.state == "waiting":
+            if record.changed:
+                parts.insert(0, small_label(self._theme, tr("This tool has changed since you allowed it."), wrap=True))
             parts.append(flow(*self._choices(record.call.id, name)))
         elif record.state == "running":
             cancel = partial(self._actions.call_canceled.emit, record.call.id)

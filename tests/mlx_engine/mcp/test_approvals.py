@@ -88,6 +88,8 @@ class Programs(RuleBasedStateMachine):
                 for chat in ("one", "two"):
                     is_allowed = (chat, tool.fingerprint) in chats or always.get((tool.server, tool.name)) == tool.fingerprint
                     assert program.allows(tool, chat) == is_allowed
+                    known = any((chat, other.fingerprint) in chats for other in TOOLS if other.name == tool.name)
+                    assert program.has_changed(tool, chat) == (not is_allowed and (known or (tool.server, tool.name) in always))
 
 
 TestPrograms = Programs.TestCase

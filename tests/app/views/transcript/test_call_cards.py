@@ -119,6 +119,13 @@ def test_a_waiting_card_shows_all_arguments(card_of: CardOf, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.isVisible(), timeout=PATIENCE_MS)
 
 
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_waiting_card_says_that_its_tool_has_changed(card_of: CardOf, changed: bool) -> None:
+    card = card_of(CallRecord(ToolCall("call_1", "calculator", "{}"), changed=changed))
+    texts = [label.text() for label in card.findChildren(QLabel)]
+    assert ("This tool has changed since you allowed it." in texts) == changed
+
+
 def test_nothing_of_a_tool_is_markup_or_invisible(card_of: CardOf) -> None:
     call = ToolCall("call_1", "calculator", f'{{"a": "{HOSTILE[:60]}"}}')
     card = card_of(CallRecord(call, state="done", result=HOSTILE))
