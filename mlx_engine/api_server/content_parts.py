@@ -190,14 +190,17 @@ def from_data_url(value: Any, where: str) -> bytes:
 
 
 def from_base64(value: Any, where: str) -> bytes:
-    """Return a file from its base64 text.
+    """Return a file from its base64 text, which may have whitespace anywhere.
 
     Raises:
         ApiError: the value isn't base64, or the file is empty.
     """
     text = value if isinstance(value, str) else "?"
     try:
-        data = base64.b64decode("".join(text.split()) if "\n" in text[:100] else text, validate=True)
+        try:
+            data = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         raise ApiError(400, f"“{where}” isn't valid base64. Encode the file again.", where, "invalid_value") from None
     if not data:

@@ -212,6 +212,14 @@ def test_what_cannot_be_read_is_refused_by_its_field(dialect: str, part: Any, fi
         assert "“" in refusal.value.message and refusal.value.message.endswith(".")
 
 
+@given(data=st.binary(min_size=1, max_size=99), spaces=st.lists(st.tuples(st.integers(0, 150), st.sampled_from(" \t\r\n")), max_size=4))
+def test_base64_may_have_whitespace_anywhere(data: bytes, spaces: list[tuple[int, str]]) -> None:
+    text = encoded(data)
+    for at, space in spaces:
+        text = text[:at] + space + text[at:]
+    assert content_parts.from_base64(text, "data") == data
+
+
 @pytest.mark.parametrize(
     ("dialect", "part"),
     [
