@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from mlx_engine.api_server.pdf_parts import PdfCache
+from mlx_engine.api_server.pdf_parts import MOST_BYTES, PdfCache, picture_bytes
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.attached_images import check_image, image_type
 from mlx_engine.contract.errors import UserError
@@ -17,7 +17,7 @@ from mlx_engine.contract.limits import MAX_DOCUMENT_BYTES, MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage, Detail, Role
 
 _DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+-]+=[^;,]*)*;base64,", re.IGNORECASE)
-_pdfs = PdfCache()
+pdfs = PdfCache()  # of the running server
 _LONGEST_HEAD = 1000  # characters of a data URL before its content
 _DETAILS: dict[Any, Detail] = {None: "auto", "auto": "auto", "low": "low", "high": "high", "original": "high"}
 
@@ -58,7 +58,7 @@ class PartReader:
 
     def __init__(self, pair: PairInfo | None = None, cancel: threading.Event | None = None) -> None:
         self._pair, self._cancel = pair, cancel
-        self._room = MAX_IMAGES
+        self._room, self._space = MAX_IMAGES, MOST_BYTES  # images, and bytes of PDFs' pictures, that the request may still have
         self.found = False
 
     def read(self, kind: str, where: str, is_new: bool, parts: Callable[[], Iterable[Part]]) -> list[Part]:
@@ -138,8 +138,9 @@ class PartReader:
 
     def _pdf(self, data: bytes, where: str, name: str) -> list[Part]:
         can_see = self._pair is not None and self._pair.can_see
-        pages = _pdfs.pages(data, where, name, can_see, self._room, self._cancel)
+        pages = pdfs.pages(data, where, name, can_see, self._room, self._space, self._cancel)
         self._room -= sum(image is not None for _, image in pages)
+        self._space -= picture_bytes(pages)
         parts = (part for text, image in pages for part in (Paragraph(text), image) if part is not None)
         return [Paragraph(f"--- {name} ---"), *parts, Paragraph(f"--- end of {name} ---")]
 

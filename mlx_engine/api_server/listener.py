@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mlx_engine.api_server.app import Api
+from mlx_engine.api_server.content_parts import pdfs
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
 
@@ -167,6 +168,7 @@ class Listener:
         finally:
             server.should_exit = True
             await running
+            pdfs.clear()
 
 
 class _Reporter:

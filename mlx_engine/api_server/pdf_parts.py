@@ -5,6 +5,8 @@ Clients send a PDF again with each request of a chat, so that the latest ones ar
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
 
 from mlx_engine.api_server.problems import ApiError
@@ -13,7 +15,7 @@ from mlx_engine.contract.limits import MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.media.pdfs import PdfPage, Why, pdf_pages, pdf_picture
 
-_MOST_BYTES = 128 << 20  # of all pictures that are kept
+MOST_BYTES = 256_000_000  # of the pictures of a request's pages, and of all pictures that are kept
 _MOST_PAGES = 5000  # whose texts are kept
 _UNSEEN: dict[Why, str] = {
     "little_text": "picture",
@@ -31,8 +33,13 @@ class PdfCache:
         self._lock = threading.Lock()
         self._found: OrderedDict[tuple[str, bool], list[Page]] = OrderedDict()
 
+    def clear(self) -> None:
+        """Forget all PDFs."""
+        with self._lock:
+            self._found.clear()
+
     def pages(
-        self, data: bytes, where: str, name: str, can_see: bool, room: int, cancel: threading.Event | None = None
+        self, data: bytes, where: str, name: str, can_see: bool, room: int, space: int, cancel: threading.Event | None = None
     ) -> list[Page]:
         """Return the pages of a PDF.
 
@@ -42,10 +49,11 @@ class PdfCache:
             name: what people call the PDF.
             can_see: whether the model sees pictures.
             room: number of pictures that the request may still have.
+            space: bytes that they may have.
             cancel: stops the reading.
 
         Raises:
-            ApiError: the PDF can't be read, or has too many pages that are pictures.
+            ApiError: the PDF can't be read, or its pictures are too many or too large.
             MediaCancelled: `cancel` was set.
         """
         key = sha256(data).hexdigest(), can_see
@@ -61,29 +69,36 @@ class PdfCache:
             if can_see and pictures > room:
                 message = f"“{where}” has {pictures} pages to show as pictures, but {room} of {MAX_IMAGES} images are left. "
                 raise ApiError(400, message + "Send fewer pages.", where, "too_many_images")
-            if known is not None:
-                return known
-            total = len(listed)
-            found = [_seen(data, page, total, name, cancel) if can_see else (_numbered(page, total), None) for page in listed]
+            total, found = len(listed), [] if known is None else known
+            for page in listed:
+                found.append(_seen(data, page, total, name, cancel) if can_see else (_numbered(page, total), None))
+                if page.kind == "picture" and picture_bytes(found) > space:
+                    break
         except UserError as error:
             raise ApiError(400, error.text.message, where, error.text.code) from None
+        if picture_bytes(found) > space:
+            message = f"The pages of “{where}” are too large as pictures. The limit for all PDFs is {MOST_BYTES // 1_000_000} MB. "
+            raise ApiError(400, message + "Send fewer pages.", where, "pictures_too_large")
         with self._lock:
             self._found[key] = found
-            while len(self._found) > 1 and self._is_full():
+            while self._found and self._is_full():
                 self._found.popitem(last=False)
-        return found
+        return [(text, image and replace(image, name=f"{name}, page {number}")) for number, (text, image) in enumerate(found, 1)]
 
     def _is_full(self) -> bool:
         kept = [page for pages in self._found.values() for page in pages]
-        return len(kept) > _MOST_PAGES or sum(len(image.data) for _, image in kept if image) > _MOST_BYTES
+        return len(kept) > _MOST_PAGES or picture_bytes(kept) > MOST_BYTES
+
+
+def picture_bytes(pages: Iterable[Page]) -> int:
+    return sum(len(image.data) for _, image in pages if image)
 
 
 def _seen(data: bytes, page: PdfPage, total: int, name: str, cancel: threading.Event | None) -> Page:
     head = f"[Page {page.number} of {total}]"
     if page.kind == "text":
         return f"{head}\n{page.text}".strip(), None
-    picture = pdf_picture(data, page.number, name=name, cancel=cancel)
-    return head, AttachedImage(0, picture, f"{name}, page {page.number}")
+    return head, AttachedImage(0, pdf_picture(data, page.number, name=name, cancel=cancel))
 
 
 def _numbered(page: PdfPage, total: int) -> str:

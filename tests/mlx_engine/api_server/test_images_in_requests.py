@@ -1,5 +1,6 @@
 """Images and documents in requests of all dialects, for pairs that see and for those that don't."""
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -11,20 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.api_server import content_parts, pdf_parts
+from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.chat_completions import ChatExchange
+from mlx_engine.api_server.guard import Guard
+from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
+from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.requests import Message
 from mlx_engine.media import media_process
+from mlx_engine.media.pdfs import PdfPage
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.media.made_media import line, pdf, picture, saved
 
 BLIND = played.PAIR
 SEEING = replace(BLIND, can_see=True)
 PNG = b"\x89PNG\r\n\x1a\n"
+PDF = {"type": "file", "file": {"file_data": base64.b64encode(b"%PDF-1.7").decode()}}
 Item = str | tuple[bytes, str]  # a text, or an image with its detail
 Asked = Callable[..., tuple[Message, ...]]
 
@@ -212,7 +219,9 @@ def test_what_cannot_be_read_is_refused_by_its_field(dialect: str, part: Any, fi
         assert "“" in refusal.value.message and refusal.value.message.endswith(".")
 
 
-@given(data=st.binary(min_size=1, max_size=99), spaces=st.lists(st.tuples(st.integers(0, 150), st.sampled_from(" \t\r\n")), max_size=4))
+@given(
+    data=st.binary(min_size=1, max_size=99), spaces=st.lists(st.tuples(st.integers(0, 150), st.sampled_from(" \t\r\n")), max_size=4)
+)
 def test_base64_may_have_whitespace_anywhere(data: bytes, spaces: list[tuple[int, str]]) -> None:
     text = encoded(data)
     for at, space in spaces:
@@ -316,6 +325,56 @@ def test_pdfs_are_kept_and_their_pictures_are_limited(monkeypatch: pytest.Monkey
     first = message([document, document])
     monkeypatch.setattr(pdf_parts, "pdf_pages", None)
     assert message([document, document]) == first and len(first[0].images) == 4
+    renamed = message([document | {"title": "b.pdf"}])[0].images
+    assert [image.name for image in renamed] == ["b.pdf, page 1", "b.pdf, page 2"]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Make every PDF two pages of 100 bytes each, and note the pages that are drawn."""
+    drawn: list[int] = []
+    pages = (PdfPage(1, "", "picture", "little_text"), PdfPage(2, "", "picture", "little_text"))
+    monkeypatch.setattr(pdf_parts, "pdf_pages", lambda *_: pages)
+    monkeypatch.setattr(pdf_parts, "pdf_picture", lambda _, number, **__: (drawn.append(number), bytes(100))[1])
+    content_parts.pdfs.clear()
+    return drawn
+
+
+def test_a_pdf_that_is_larger_than_the_cache_is_not_kept(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_parts, "MOST_BYTES", 199)
+    for _ in range(2):
+        chat([PDF])
+    assert drawn == [1, 2, 1, 2]
+    monkeypatch.setattr(pdf_parts, "MOST_BYTES", 200)
+    for _ in range(2):
+        chat([PDF])
+    assert drawn == [1, 2] * 3
+
+
+def test_the_pictures_of_a_request_have_a_limit_in_bytes(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_parts, "MOST_BYTES", 399)
+    assert len(chat([PDF])[0].images) == 2
+    with pytest.raises(ApiError, match=r"too large as pictures\..*Send fewer pages") as refusal:
+        chat([PDF, PDF])
+    assert (refusal.value.code, refusal.value.param) == ("pictures_too_large", "messages.0.content.1.file.file_data")
+    monkeypatch.setattr(content_parts, "MOST_BYTES", 99)
+    content_parts.pdfs.clear()
+    drawn.clear()
+    with pytest.raises(ApiError, match="too large as pictures"):
+        chat([PDF])
+    assert drawn == [1]
+
+
+def test_a_server_that_stops_forgets_its_pdfs(drawn: list[int]) -> None:
+    chat([PDF])
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        await Listener("127.0.0.1", 0).serve(Api(ServedModels(None, None, load=print), Guard("127.0.0.1", None)), stop, stop.set)  # type: ignore[arg-type]
+
+    asyncio.run(serve())
+    chat([PDF])
+    assert drawn == [1, 2, 1, 2]
 
 
 junk = st.recursive(
