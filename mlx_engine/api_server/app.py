@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.api_server import chat_completions, completions, messages, responses
 from mlx_engine.api_server.body import RequestFields, read_json
 from mlx_engine.api_server.call_cache import CallCache
-from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, on_thread, streamed, until_gone, whole
+from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, read, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
@@ -141,13 +141,13 @@ class Api:
     async def _count_tokens(self, request: Request) -> Response:
         exchange = messages.MessagesExchange(await read_json(request.scope, request.receive, self._log_content))
         async with self.models.using(exchange.fields.model) as pair:
-            counted = await on_thread(exchange.counted, pair)
+            counted = await read(exchange, exchange.counted, pair)
             return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
 
     async def _tokenize(self, request: Request) -> Response:
         exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
         async with self.models.using(exchange.fields.model) as pair:
-            (chat, *_) = await on_thread(exchange.begin, pair)
+            (chat, *_) = await read(exchange, exchange.begin, pair)
             counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
             tokens = await count(self._submit_for(request), counted)
             return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})

@@ -113,8 +113,8 @@ class ChatExchange(Exchange):
         fields = self.fields = ChatFields.parse(body)
         self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
         self.limiting = self.tools.limiting
-        self._parts = PartReader()
-        self._read(self._parts)
+        self._read(reader := PartReader())
+        self.has_files = reader.found
         if fields.top_logprobs and not fields.logprobs:
             raise ApiError(400, "“top_logprobs” needs “logprobs”. Set “logprobs” to true.", "top_logprobs", "invalid_value")
         self._schema = openai_tools.schema_of(fields.response_format, fields.schema_field)
@@ -137,7 +137,7 @@ class ChatExchange(Exchange):
         self._messages, self._started = openai_content.with_a_user(messages), started
 
     def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self._parts.found:
+        if self.has_files:
             self._read(PartReader(pair, cancel))
         self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
         fields, effort = self.fields, self.fields.reasoning_effort

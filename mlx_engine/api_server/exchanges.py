@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -39,6 +40,7 @@ QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of 
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
 Limiting = Callable[[Deliver], Deliver]
 T = TypeVar("T")
+_readers = ThreadPoolExecutor(16, "documents")  # of their own: PDFs wait for each other, and nothing else should
 
 
 def unlimited(deliver: Deliver) -> Deliver:
@@ -53,15 +55,17 @@ class Exchange(Protocol):
     Attributes:
         fields: the request.
         limiting: returns a `deliver` for replies in which calls of tools that aren't allowed become text.
+        has_files: whether there are images or documents, which `begin` reads.
     """
 
     fields: SamplingFields
     limiting: Limiting
+    has_files: bool = False
 
     def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
         """Return the engine's requests, once the pair is known.
 
-        This may take long, and runs on any thread.
+        This may take long if the request has files, and runs on any thread.
 
         Args:
             pair: the loaded pair.
@@ -200,11 +204,13 @@ async def count(submit: Submit, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-async def on_thread(work: Callable[[PairInfo, threading.Event], T], pair: PairInfo) -> T:
-    """Return what `work` returns, which reads documents and stops if its event is set."""
+async def read(exchange: Exchange, work: Callable[[PairInfo, threading.Event], T], pair: PairInfo) -> T:
+    """Return what `work` returns, which stops if its event is set."""
     cancel = threading.Event()
+    if not exchange.has_files:
+        return work(pair, cancel)
     try:
-        return await asyncio.to_thread(work, pair, cancel)
+        return await asyncio.get_running_loop().run_in_executor(_readers, work, pair, cancel)
     finally:
         cancel.set()
 
@@ -213,7 +219,7 @@ async def whole(models: ServedModels, submit: Submit, exchange: Exchange) -> Chu
     """Return the body for all replies to a request, once its model is loaded."""
     async with models.using(exchange.fields.model) as pair:
         try:
-            requests = await on_thread(exchange.begin, pair)
+            requests = await read(exchange, exchange.begin, pair)
             return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
         except ApiError as error:
             raise _naming_schema(error, exchange) from None
@@ -234,7 +240,7 @@ async def streamed(models: ServedModels, submit: Submit, exchange: Exchange) -> 
                 began = True
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
-            for index, request in enumerate(await on_thread(exchange.begin, entry.result())):
+            for index, request in enumerate(await read(exchange, exchange.begin, entry.result())):
                 async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
                     async for batch in events:
                         chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]

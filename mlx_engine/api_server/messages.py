@@ -119,8 +119,8 @@ class MessagesExchange(Exchange):
         known, self._deferred = functions(fields.tools or (), fields.messages)
         self._tools = openai_tools.OfferedTools(known, ("function",), wanted)
         self.limiting = self._tools.limiting
-        self._parts = PartReader()
-        self._read(self._parts)
+        self._read(reader := PartReader())
+        self.has_files = reader.found
         self._thinking = fields.thinking is not None and fields.thinking.type != "disabled"
         self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
@@ -141,12 +141,12 @@ class MessagesExchange(Exchange):
 
     def counted(self, pair: PairInfo, cancel: threading.Event | None = None) -> CountTokens:
         """Return the engine's request to count the tokens of the chat."""
-        if self._parts.found:
+        if self.has_files:
             self._read(PartReader(pair, cancel))
         return CountTokens(self._messages, self._thinking, tools=self._tools.declared)
 
     def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self._parts.found:
+        if self.has_files:
             self._read(PartReader(pair, cancel))
         self._head["model"] = model_id(pair)
         fields, messages = self.fields, self._messages

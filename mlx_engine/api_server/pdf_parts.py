@@ -4,6 +4,7 @@ Clients send a PDF again with each request of a chat, so that the latest ones ar
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,6 +17,7 @@ from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.media.pdfs import PdfPage, Why, pdf_pages, pdf_picture
 
 MOST_BYTES = 256_000_000  # of the pictures of a request's pages, and of all pictures that are kept
+_MOST_SECONDS = 120.0  # to read a PDF
 _MOST_PAGES = 5000  # whose texts are kept
 _UNSEEN: dict[Why, str] = {
     "little_text": "picture",
@@ -53,9 +55,10 @@ class PdfCache:
             cancel: stops the reading.
 
         Raises:
-            ApiError: the PDF can't be read, or its pictures are too many or too large.
+            ApiError: the PDF can't be read in time, or its pictures are too many or too large.
             MediaCancelled: `cancel` was set.
         """
+        deadline = time.monotonic() + _MOST_SECONDS
         key = sha256(data).hexdigest(), can_see
         with self._lock:
             known = self._found.get(key)
@@ -71,6 +74,9 @@ class PdfCache:
                 raise ApiError(400, message + "Send fewer pages.", where, "too_many_images")
             total, found = len(listed), [] if known is None else known
             for page in listed:
+                if time.monotonic() > deadline:
+                    message = f"“{where}” takes more than {_MOST_SECONDS:.0f} seconds to read. Send fewer pages."
+                    raise ApiError(400, message, where, "pdf_too_slow")
                 found.append(_seen(data, page, total, name, cancel) if can_see else (_numbered(page, total), None))
                 if page.kind == "picture" and picture_bytes(found) > space:
                     break

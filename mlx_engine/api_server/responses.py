@@ -135,8 +135,8 @@ class ResponseExchange(Exchange):
 
     def __init__(self, body: Any) -> None:
         fields = self.fields = ResponseFields.parse(body)
-        self._parts = PartReader()
-        given = self._read(self._parts)
+        given = self._read(reader := PartReader())
+        self.has_files = reader.found
         effort = fields.reasoning.effort if fields.reasoning else None
         form = fields.text.format if fields.text else None
         tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
@@ -182,7 +182,7 @@ class ResponseExchange(Exchange):
         return given
 
     def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self._parts.found:
+        if self.has_files:
             self._read(PartReader(pair, cancel))
         fields, effort = self.fields, self.fields.reasoning.effort if self.fields.reasoning else None
         request = replace(

@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from mlx_engine.api_server import content_parts, pdf_parts
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.chat_completions import ChatExchange
+from mlx_engine.api_server.exchanges import read
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.messages import MessagesExchange
@@ -363,6 +366,23 @@ def test_the_pictures_of_a_request_have_a_limit_in_bytes(drawn: list[int], monke
     with pytest.raises(ApiError, match="too large as pictures"):
         chat([PDF])
     assert drawn == [1]
+
+
+def test_a_pdf_has_a_time_limit(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1000, 70))
+    monkeypatch.setattr(pdf_parts, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with pytest.raises(ApiError, match="more than 120 seconds to read") as refusal:
+        chat([PDF])
+    assert (refusal.value.code, drawn) == ("pdf_too_slow", [1])
+
+
+def test_only_requests_with_files_are_read_on_a_thread() -> None:
+    def on(content: Any) -> str:
+        exchange = ChatExchange({"messages": [{"role": "user", "content": content}]})
+        return asyncio.run(read(exchange, lambda *_: threading.current_thread().name, SEEING))
+
+    assert on("Hi") == on(in_chat(["Hi"])) == threading.current_thread().name
+    assert on([PDF]).startswith("documents") and on(in_chat([(PNG, "auto")])).startswith("documents")
 
 
 def test_a_server_that_stops_forgets_its_pdfs(drawn: list[int]) -> None:
