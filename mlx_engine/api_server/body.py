@@ -237,7 +237,10 @@ def _invalid(reason: str) -> ApiError:
 
 
 def _too_large() -> ApiError:
-    return ApiError(413, f"The body is larger than {MAX_REQUEST_BYTES >> 20} MiB. Shorten the request.", code="body_too_large")
+    message = (
+        f"The body is larger than {MAX_REQUEST_BYTES >> 20} MiB. Shorten the request, or send fewer or smaller images and PDFs."
+    )
+    return ApiError(413, message, code="body_too_large")
 
 
 def _too_many_values() -> ApiError:

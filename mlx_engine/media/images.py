@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.media.media_process import ask
 from mlx_engine.media.unreadable import error_of
 
-MOST_BYTES = 200_000_000  # of a file
 MOST_RESIZED = 1 << 24  # pixels
 _SIZE_SECONDS, _PIXELS_SECONDS = 10.0, 60.0
 _HEAD = 1 << 18  # bytes that contain what precedes the pixels of nearly any photo
@@ -44,10 +44,10 @@ def image_size(data: bytes, name: str = "image", cancel: threading.Event | None 
         UserError: the image can't be read. Damaged pixels are found by `pixels` only.
         MediaCancelled: `cancel` was set.
     """
-    if _HEAD < len(data) <= MOST_BYTES and data.startswith(_HEADED):  # most of the time goes by sending bytes
+    if _HEAD < len(data) <= MAX_IMAGE_BYTES and data.startswith(_HEADED):  # most of the time goes by sending bytes
         with suppress(UserError):  # all of the file is needed, or it can't be read
             return image_size(data[:_HEAD], name, cancel)
-    result, _ = ask("image", "facts", (), data, name, seconds=_SIZE_SECONDS, limit=MOST_BYTES, cancel=cancel)
+    result, _ = ask("image", "facts", (), data, name, seconds=_SIZE_SECONDS, limit=MAX_IMAGE_BYTES, cancel=cancel)
     try:
         facts = ImageFacts(int(result["width"]), int(result["height"]), str(result["format"]), int(result["frames"]))
     except (KeyError, TypeError, ValueError):
@@ -75,7 +75,7 @@ def pixels(data: bytes, width: int, height: int, name: str = "image", cancel: th
     assert width > 0 and height > 0 and width * height <= MOST_RESIZED
     size = width * height * 3
     _, content = ask(
-        "image", "pixels", (width, height), data, name, seconds=_PIXELS_SECONDS, limit=MOST_BYTES, content=size, cancel=cancel
+        "image", "pixels", (width, height), data, name, seconds=_PIXELS_SECONDS, limit=MAX_IMAGE_BYTES, content=size, cancel=cancel
     )
     if len(content) != size:
         raise error_of("image_damaged", name, {})

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.hardware import child_process
 from mlx_engine.media import images, media_process
 from mlx_engine.media.images import ImageFacts, image_size, pixels
@@ -140,7 +141,8 @@ def test_what_can_not_be_read_is_refused_by_name(data: bytes, code: str, says: s
 
 
 def test_a_file_of_too_many_bytes_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "MOST_BYTES", 2_000_000)
+    assert images.MAX_IMAGE_BYTES == MAX_IMAGE_BYTES
+    monkeypatch.setattr(images, "MAX_IMAGE_BYTES", 2_000_000)
     with pytest.raises(UserError, match="limit for images is 2 MB"):
         image_size(b"\x89PNG\r\n\x1a\n" + bytes(2_000_000))
 
