@@ -132,7 +132,8 @@ class ShiftedCache:
     @property
     def length(self) -> mx.array:
         """Filled rows, [1] int32."""
-        return mx.array([self._cache.offset], mx.int32)
+        held = self._cache
+        return held.length if isinstance(held, ShiftedCache) else mx.array([held.offset], mx.int32)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Store rows [1, H, S, D] and return the visible rows."""

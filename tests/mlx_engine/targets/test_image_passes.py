@@ -273,6 +273,14 @@ def test_a_pass_with_images_leaves_the_model_as_it_was(family: str, monkeypatch:
     assert np.array_equal(np.array(one.target.forward(tokens, one.target.caches())), np.array(wanted))
 
 
+def test_a_pass_with_images_counts_the_rows_of_a_shifted_cache() -> None:
+    caches = chat(QWEN, [(9, 3, 5)], 12, 5).prefilled()[0]
+    images = ImageRows(2, ((0, 2),), mx.zeros((2, HIDDEN)))
+    found = [each for each in caches.begin(2, images=images) if isinstance(each, ImageCache)]
+    assert caches.shift == -10 and {each.length.item() for each in found} == {caches.length - 2}
+    assert {each.offset for each in found} == {caches.length - 2 - 10}
+
+
 WAYS: dict[str, tuple[Operations, bool]] = {
     "plain": (PLAIN, False),
     "as with kernels": (LIKE_KERNELS, False),
