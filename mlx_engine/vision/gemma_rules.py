@@ -101,7 +101,7 @@ class GemmaRules(ImageRules):
             mask="sliding" if sees else "causal",
             patch=patch,
             width=width,
-            table=vision.whole("position_embedding_size", default=10_240),
+            table=vision.whole("position_embedding_size", default=10_240, least=pool),
             depth=vision.whole("num_hidden_layers", default=16, most=256),
             heads=heads,
             kv_heads=kv_heads,

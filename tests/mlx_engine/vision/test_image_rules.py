@@ -112,6 +112,10 @@ def test_images_of_another_budget() -> None:
     )
     assert [int(np.prod(large.grid(*large.size(1000, 1000, detail)))) for detail in DETAILS] == [64, 121, 529]
     # A tower has no positions beyond its table
+    with pytest.raises(UserError, match=r"position_embedding_size” is 2 \(expected: 3 to "):
+        GemmaRules.read(
+            {**COMMON, "family": "gemma4"}, VisionFields("", {"position_embedding_size": 2}), *[VisionFields("", {})] * 2
+        )
     short = GemmaRules.read(
         {**COMMON, "family": "gemma4"}, VisionFields("", {"position_embedding_size": 100}), *[VisionFields("", {})] * 2
     )
