@@ -15,7 +15,7 @@ from mlx_engine.vision.image_rules import ImageRules
 from mlx_engine.vision.qwen_rules import QwenRules
 from mlx_engine.vision.qwen_tower import QwenTower
 from mlx_engine.vision.tower import Tower
-from mlx_engine.vision.vision_checkpoint import tower_file_damaged, tower_tensors
+from mlx_engine.vision.vision_checkpoint import tower_file_damaged, tower_misfit, tower_tensors
 
 _BITS, _GROUPS = (2, 3, 4, 5, 6, 8), (16, 32, 64, 128)
 _MODES = {(4, 32): "mxfp4", (4, 16): "nvfp4", (8, 32): "mxfp8"}  # of scales without biases, by bits and group size
@@ -29,12 +29,12 @@ def load_tower(folder: Path, rules: ImageRules, dtype: mx.Dtype) -> Tower:
 
     Args:
         rules: from the same folder.
-        dtype: number format of the computations.
+        dtype: number format of the computations. Activations exceed the range of float16, so bfloat16 replaces it.
 
     Raises:
         UserError: a tensor is missing, doesn't fit, or contains NaN.
     """
-    arrays = _read(folder, rules)
+    arrays, dtype = _read(folder, rules), mx.bfloat16 if dtype == mx.float16 else dtype
     tower: Tower
     if isinstance(rules, QwenRules):
         tower = QwenTower(rules)
@@ -43,13 +43,13 @@ def load_tower(folder: Path, rules: ImageRules, dtype: mx.Dtype) -> Tower:
         assert isinstance(rules, GemmaRules)
         tower = GemmaTower(rules) if rules.depth else GemmaProjection(rules)
     nn.quantize(tower, class_predicate=lambda path, module: _quantization(path, module, arrays, folder))
-    fitting = []
+    fitting, checks = [], []
     for name, expected in cast(list[tuple[str, mx.array]], tree_flatten(tower.parameters())):
         array = _fitting(name, expected, arrays, folder)
+        checks.append((name, _check(name, array)))
         fitting.append((name, array.astype(dtype) if mx.issubdtype(array.dtype, mx.floating) else array))
     tower.load_weights(fitting)
     tower.dtype = dtype
-    checks = [(name, _check(name, array)) for name, array in fitting]
     mx.eval(tower.parameters(), [check for _, check in checks])
     for name, check in checks:
         if not check.item():
@@ -92,35 +92,28 @@ def _quantization(path: str, module: nn.Module, arrays: dict[str, mx.array], fol
     bits = packed.size // module.weight.shape[0] * 32 // columns
     mode = "affine" if f"{path}.biases" in arrays else _MODES.get((bits, group))
     if bits not in _BITS or group not in _GROUPS or columns % group or mode is None:
-        raise _misfit(folder, _shape_fault(f"{path}.scales", scales, (module.weight.shape[0], columns // 64)))
+        raise tower_misfit(folder, _shape_fault(f"{path}.scales", scales, (module.weight.shape[0], columns // 64)))
     return {"group_size": group, "bits": bits, "mode": mode}
 
 
 def _fitting(name: str, expected: mx.array, arrays: dict[str, mx.array], folder: Path) -> mx.array:
     array = arrays.get(name)
     if array is None:
-        raise _misfit(folder, EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=name))
+        raise tower_misfit(folder, EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=name))
     if array.shape == (1,) and expected.shape == ():
         array = array.reshape(())
     if array.shape != expected.shape:
-        raise _misfit(folder, _shape_fault(name, array, expected.shape))
+        raise tower_misfit(folder, _shape_fault(name, array, expected.shape))
     fits = mx.issubdtype(array.dtype, mx.floating) if mx.issubdtype(expected.dtype, mx.floating) else array.dtype == expected.dtype
     if not fits:
         template = "“{tensor}” is stored as {dtype}"
-        raise _misfit(folder, EngineText.of("tensor_format", template, tensor=name, dtype=dtype_name(array.dtype)))
+        raise tower_misfit(folder, EngineText.of("tensor_format", template, tensor=name, dtype=dtype_name(array.dtype)))
     return array
 
 
 def _shape_fault(name: str, array: mx.array, expected: tuple[int, ...]) -> EngineText:
     template = "“{tensor}” has shape {found}, not {expected}"
     return EngineText.of("tensor_shape_differs", template, tensor=name, found=str(array.shape), expected=str(expected))
-
-
-def _misfit(folder: Path, reason: EngineText) -> UserError:
-    template = (
-        "The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one."
-    )
-    return UserError("tower_does_not_fit", template, name=folder.name, reason=reason)
 
 
 def _check(name: str, array: mx.array) -> mx.array:

@@ -8,7 +8,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import open_regular, read_bounded
 from mlx_engine.vision.gemma_rules import GemmaRules
 from mlx_engine.vision.image_rules import ImageRules
@@ -88,7 +88,7 @@ def tower_tensors(folder: Path, family: str) -> dict[str, StoredTensor]:
     """Return the tensors of a target's tower by their names here.
 
     Raises:
-        UserError: a file can't be read.
+        UserError: a file can't be read, or a tensor is stored twice.
     """
     prefixes = next(prefixes for names, prefixes in _PREFIXES.items() if family in names)
     found: dict[str, StoredTensor] = {}
@@ -100,8 +100,10 @@ def tower_tensors(folder: Path, family: str) -> dict[str, StoredTensor]:
                     name = published.removeprefix("model.")
                     for prefix, here in prefixes:
                         if name.startswith(prefix):
-                            view = tensors.get_slice(published)
-                            found[here + name.removeprefix(prefix)] = StoredTensor(path, published, *_described(view))
+                            view, own = tensors.get_slice(published), here + name.removeprefix(prefix)
+                            if own in found:
+                                raise tower_misfit(folder, EngineText.of("tensor_twice", "“{tensor}” is stored twice", tensor=own))
+                            found[own] = StoredTensor(path, published, *_described(view))
         except (OSError, SafetensorError):
             raise tower_file_damaged(path) from None
     return found
@@ -133,6 +135,13 @@ def _processor(folder: Path) -> VisionFields:
 def tower_file_damaged(file: Path) -> UserError:
     template = "The weights of this model can't be read (“{file}”). Download the model again."
     return UserError("tower_file_damaged", template, file=file.name)
+
+
+def tower_misfit(folder: Path, reason: EngineText) -> UserError:
+    template = (
+        "The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one."
+    )
+    return UserError("tower_does_not_fit", template, name=folder.name, reason=reason)
 
 
 def _without_tower() -> UserError:

@@ -8431,12 +8431,6 @@
             <translation>Das Bild ist mehr als {most}-mal so lang wie breit. Schneiden Sie es zu, und fügen Sie es dann wieder an.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/vision/tower_weights.py" />
-            <source>tower_does_not_fit</source>
-            <extracomment>The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>Der Bildteil von „{name}“ passt nicht zu seiner config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
             <source>family_without_images</source>
             <extracomment>Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4.</extracomment>
@@ -8447,6 +8441,18 @@
             <source>no_tower</source>
             <extracomment>This copy of the model can't see images, because it lacks the vision part. Choose a copy that includes it.</extracomment>
             <translation>Diese Kopie des Modells kann keine Bilder sehen, weil ihr der Bildteil fehlt. Wählen Sie eine Kopie, die ihn enthält.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tensor_twice</source>
+            <extracomment>“{tensor}” is stored twice</extracomment>
+            <translation>„{tensor}“ ist doppelt gespeichert</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tower_does_not_fit</source>
+            <extracomment>The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>Der Bildteil von „{name}“ passt nicht zu seiner config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/vision/vision_checkpoint.py" />

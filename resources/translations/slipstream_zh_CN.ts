@@ -8431,12 +8431,6 @@
             <translation>图像的长度超过宽度的 {most} 倍。请先裁剪，然后重新附加。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/vision/tower_weights.py" />
-            <source>tower_does_not_fit</source>
-            <extracomment>The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation>“{name}”的视觉部分与其 config.json 不符（{reason}）。请重新下载该模型，或选择其他模型。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
             <source>family_without_images</source>
             <extracomment>Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4.</extracomment>
@@ -8447,6 +8441,18 @@
             <source>no_tower</source>
             <extracomment>This copy of the model can't see images, because it lacks the vision part. Choose a copy that includes it.</extracomment>
             <translation>此模型副本缺少视觉部分，因此无法查看图像。请选择包含视觉部分的副本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tensor_twice</source>
+            <extracomment>“{tensor}” is stored twice</extracomment>
+            <translation>“{tensor}”存储了两次</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/vision/vision_checkpoint.py" />
+            <source>tower_does_not_fit</source>
+            <extracomment>The vision part of “{name}” doesn't match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation>“{name}”的视觉部分与其 config.json 不符（{reason}）。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/vision/vision_checkpoint.py" />

@@ -245,6 +245,15 @@ def test_weights_without_the_tower_are_named(tmp_path: Path) -> None:
             read_rules(folder, read(folder / "config.json"))
 
 
+def test_a_tensor_with_two_names_is_refused(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(VISION / "qwen3_5", tmp_path / "copy"))
+    config, bias = read(folder / "config.json"), load_file(folder / "model.safetensors")["model.visual.merger.norm.bias"]
+    for names in (["visual.merger.norm.bias"], ["vision_tower.merger.norm.bias"]):
+        save_file(dict.fromkeys(names, bias), folder / "model-extra.safetensors")
+        with pytest.raises(UserError, match=r"merger\.norm\.bias.* stored twice"):
+            read_rules(folder, config)
+
+
 def test_weight_bytes_follow_the_number_format() -> None:
     rules = golden_rules("qwen3_5")
     tensors = load_file(VISION / "qwen3_5/model.safetensors")

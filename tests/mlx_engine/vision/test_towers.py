@@ -204,6 +204,14 @@ def test_a_tower_computes_in_the_given_format() -> None:
         assert mx.abs(features - expected).mean().item() < 0.03 * mx.abs(expected).max().item()
 
 
+def test_the_tower_of_a_float16_target_keeps_values_beyond_its_range(copy: Callable[..., Path]) -> None:
+    for family, name in (("qwen3_5", "visual.blocks.1.mlp.linear_fc2.bias"), ("gemma4_bidirectional", "vision_tower.std_bias")):
+        folder = copy(family, lambda tensors, name=name: tensors.update({f"model.{name}": mx.full((32,), 1e5).astype(mx.bfloat16)}))
+        rules = vision_features.load(folder)[0]
+        features = load_tower(folder, rules, mx.float16)(rules.prepare(picture(family)))
+        assert features.dtype == mx.bfloat16 and mx.isfinite(features).all().item()
+
+
 FAULTS: list[tuple[Callable[[mx.array], mx.array | None], str]] = [
     (lambda array: None, "is missing"),
     (lambda array: array[:-1], "has shape"),
