@@ -10,24 +10,39 @@ from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.contract.requests import AttachedImage, Message
 
 NAMED = "[image]"  # what a model that can't see reads in place of an image
+MEDIA_TYPES = {  # that can be read, with their media types
+    "JPEG": "image/jpeg",
+    "PNG": "image/png",
+    "GIF": "image/gif",
+    "WebP": "image/webp",
+    "TIFF": "image/tiff",
+    "HEIC": "image/heic",
+}
 _SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"II*\0", "image/tiff"),
-    (b"MM\0*", "image/tiff"),
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+    (b"II+\0", "TIFF"),  # of more than 4 GB
+    (b"MM\0+", "TIFF"),
 )
-_HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+_HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1")
+
+
+def image_format(head: bytes) -> str | None:
+    """Return an image's format by its first bytes, or None if it isn't supported."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WebP"
+    if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
+        return "HEIC"
+    return next((name for signature, name in _SIGNATURES if head.startswith(signature)), None)
 
 
 def image_type(data: bytes) -> str | None:
     """Return an image's media type by its first bytes, or None if it isn't supported."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    if data[4:8] == b"ftyp" and data[8:12] in _HEIC_BRANDS:
-        return "image/heic"
-    return next((name for signature, name in _SIGNATURES if data.startswith(signature)), None)
+    return MEDIA_TYPES.get(image_format(data) or "")
 
 
 def check_image(data: bytes, name: str) -> None:

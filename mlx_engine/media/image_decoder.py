@@ -10,11 +10,11 @@ from contextlib import suppress
 import pi_heif
 from PIL import Image
 
+from mlx_engine.contract.attached_images import image_format
 from mlx_engine.media.unreadable import Unreadable
 
 MOST_PIXELS = 128_000_000  # of a file; a decoded pixel takes 4 bytes, and up to two copies exist
 _STRIP = 4_000_000  # pixels
-_HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1")
 _PILLOW = {"WebP": "WEBP", "HEIC": "HEIF"}
 # How EXIF orientations are undone
 _TURNS = {
@@ -78,21 +78,10 @@ def format_of(data: memoryview) -> str:
         Unreadable: another format, by its name if it is known.
     """
     head = bytes(data[:16])
-    if head.startswith(b"\xff\xd8\xff"):
-        return "JPEG"
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "PNG"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "GIF"
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WebP"
-    if head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return "TIFF"
-    if head[4:8] == b"ftyp":
-        if head[8:12] in _HEIC:
-            return "HEIC"
-        if head[8:12] in (b"avif", b"avis"):
-            raise Unreadable("image_format", format="AVIF")
+    if (known := image_format(head)) is not None:
+        return known
+    if head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"):
+        raise Unreadable("image_format", format="AVIF")
     for beginning, format in _OTHERS:
         if head.startswith(beginning):
             raise Unreadable("image_format", format=format)

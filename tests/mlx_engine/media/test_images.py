@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
+from mlx_engine.contract.attached_images import MEDIA_TYPES, image_type
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.hardware import child_process
-from mlx_engine.media import images, media_process
+from mlx_engine.media import image_decoder, images, media_process
 from mlx_engine.media.images import ImageFacts, image_size, pixels
 from mlx_engine.media.media_process import MediaCancelled
 from tests.mlx_engine.conftest import GOLDEN
@@ -138,6 +139,12 @@ def test_what_can_not_be_read_is_refused_by_name(data: bytes, code: str, says: s
         image_size(data, "a.png")
         pixels(data, 8, 8, "a.png")
     assert refused.value.text.code == code and "“a.png”" in str(refused.value) and str(refused.value).endswith(".")
+
+
+@pytest.mark.parametrize("brand", ["heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "msf1"])
+def test_what_the_decoder_reads_has_a_media_type(brand: str) -> None:
+    for head in (b"\0\0\0\x1cftyp" + brand.encode(), b"II+\0", b"MM\0+"):
+        assert image_type(head) == MEDIA_TYPES[image_decoder.format_of(memoryview(head))]
 
 
 def test_a_file_of_too_many_bytes_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
