@@ -360,10 +360,11 @@ class _Reply:
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
-            if done >= last:
-                return
             self._rows = [chunk_end(done, last, stops, pace) - done]
-            done = next(chunks)
+            following = next(chunks, None)  # also places the caches if no chunk is left
+            if following is None:
+                return
+            done = following
             if done in marks:
                 branch.mark()
             yield self._progress(branch, done)

@@ -254,3 +254,13 @@ def test_replies_to_images_of_one_host_run_at_the_same_time() -> None:
     host.close()
     assert [list(fold(each).tokens) for each in events] == [case["output_ids"] for case in cases]
     assert cases[0]["input_ids"] == cases[1]["input_ids"] and cases[0]["output_ids"] != cases[1]["output_ids"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_regenerated_reply_computes_only_the_last_token_of_the_prompt(engines: dict[str, Engine], family: str) -> None:
+    """Positions after images are shifted then, too, although no chunk of the prompt is computed."""
+    engine = engines[family]
+    engine.free_memory()
+    first, again = (reply(engine, asked(SHOWN, max_tokens=40)) for _ in range(2))  # so many that the prompt's caches are copied
+    assert again.stats.reused_tokens == first.stats.prompt_tokens - 1
+    assert again.tokens == first.tokens
