@@ -151,7 +151,7 @@ def test_the_text_does_not_depend_on_the_chunks(engine, seconds, temperature, mo
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_reply_uses_the_pace_of_its_kind(engine, exact, monkeypatch):
     used = list[Pace]()
-    monkeypatch.setattr(generation, "prefill", lambda *given: used.append(given[-1]) or prefill(*given))
+    monkeypatch.setattr(generation, "prefill", lambda *given: used.append(given[6]) or prefill(*given))
     reply(engine, tokens(PROMPT[:20], max_tokens=1, exact=exact))
     assert used == [engine.pair.exact_pace if exact else engine.pair.pace]
     assert used[0] is (engine.pair.exact_pace if exact else engine.pair.pace)
