@@ -20,6 +20,7 @@ from mlx_engine.api_server.responses import ResponseExchange, ResponseFields
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.hardware import local_network
 from mlx_engine.remote import endpoint
 from tests.mlx_engine.api_server.serving import Serving, refused, serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
@@ -331,7 +332,8 @@ class TestReplies:
             "redirects timed_out too_slow unknown_host unreachable without_tls local_network",
         }
         table = {code: status for status, codes in statuses.items() for code in codes.split()}
-        sources = "".join(file.read_text(encoding="utf-8") for file in Path(endpoint.__file__).parent.glob("*.py"))
+        files = *Path(endpoint.__file__).parent.glob("*.py"), Path(local_network.__file__)
+        sources = "".join(file.read_text(encoding="utf-8") for file in files)
         reasons = {"no_speculation", "only_speculation"}  # texts about a connection that works
         assert table.keys() | reasons == set(re.findall(r'(?:UserError|EngineText\.of)\(\s*"remote_(\w+)"', sources))
         others = {"context_exceeded": "context_length_exceeded", "internal": "internal_error"}
