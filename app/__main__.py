@@ -14,7 +14,7 @@ CHILDREN = "mlx_engine."  # modules that may run as a child process
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the app, the self-test or a child process, and return the exit status."""
-    # Python ignores these by itself, but not if its host turns signal handling off, as the bundle's launcher does
+    # Python ignores these itself, but not if its host turns signal handling off, as the bundle's launcher does
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # writing is an error then, and doesn't end the process
         signal.signal(number, signal.SIG_IGN)
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -338,7 +338,7 @@ class _Reply:
         return [found]
 
     def _progress(self, branch: Branch, done: int) -> list[Event]:
-        """Return the progress of the prompt; nothing if the reply has begun."""
+        """Return the progress of the prompt, or nothing after the reply began."""
         if len(self._tokens) > self._length:
             return []
         return [PrefillProgress(done, self._length, branch.reused, self._prepared.left_out, self._prepared.cut)]

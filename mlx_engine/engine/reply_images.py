@@ -15,7 +15,7 @@ from mlx_engine.vision.spans import ImageSpan
 
 
 class ReplyImages:
-    """The images of a prompt, of which those near the next chunk are in memory.
+    """The images of a prompt. Those near the next chunk are in memory.
 
     Args:
         reader: the target's; None if it can't see.

@@ -48,7 +48,7 @@ class RenderedPrompt:
     images: tuple[AttachedImage, ...] = ()
 
     def keys(self) -> list[int]:
-        """Return what prefixes are matched by; `tokens` itself if there are no images."""
+        """Return the keys that match prefixes: `tokens` itself without images."""
         return spans.keys(self.tokens, self.spans)
 
 

@@ -37,7 +37,7 @@ class Sight:
         """Replace each placeholder of a prompt by the tokens of its image.
 
         Raises:
-            UserError: the prompt's text has a placeholder that is no image.
+            UserError: the prompt's text has a placeholder that isn't an image.
         """
         places = [at for at, token in enumerate(tokens) if token == self.token]
         if len(places) != len(images):

@@ -158,7 +158,7 @@ class ChildProcess:
         """Write a request, and return the answer.
 
         Args:
-            check: is called often, and raises if the answer is no longer wanted.
+            check: is called often, and raises if the request was canceled.
         """
         assert process.stdin and process.stdout
         deadline, looked = time.monotonic() + seconds, 0.0

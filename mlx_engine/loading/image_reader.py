@@ -50,7 +50,7 @@ class ImageReader:
     def steps(self, image: AttachedImage, digest: str, cancel: threading.Event) -> Iterator[mx.array | None]:
         """Compute an image's soft tokens [tokens, hidden] step by step; yield them last.
 
-        Decoding runs elsewhere, so its steps take no time. Soft tokens of the latest images are known at once.
+        Decoding runs elsewhere, so its steps take no time. Soft tokens of the latest images are known already.
 
         Raises:
             UserError: the image can't be decoded, or the tower can't be loaded.

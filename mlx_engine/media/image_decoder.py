@@ -91,7 +91,7 @@ def format_of(data: memoryview) -> str:
 def _opened(data: memoryview) -> tuple[Image.Image, str]:
     """Open an image without decoding its pixels, and check its size."""
     format = format_of(data)
-    if format == "WebP":  # Pillow allocates its pixels at once
+    if format == "WebP":  # Pillow allocates its pixels when it opens the file
         _check_size(*_webp_size(data))
     image = Image.open(io.BytesIO(data), formats=[_PILLOW.get(format, format)])
     _check_size(*image.size)

@@ -11,7 +11,7 @@ from mlx_engine.media.unreadable import error_of
 MEMORY = 2 << 30  # bytes of each process
 _MODULE = "mlx_engine.media.media_child"
 _LONGEST_ANSWER = 64 << 20  # bytes, without pixels
-_REASONS = {  # how failures of a process are told
+_REASONS = {  # texts for failures of a process
     "image": {"slow": "image_slow", "large": "image_memory", "ended": "image_damaged"},
     "pdf": {"slow": "pdf_too_slow", "large": "pdf_memory", "ended": "pdf_damaged"},
 }

@@ -188,7 +188,7 @@ def show_server_in_use(window: MainWindow) -> None:
 
 
 def with_speeds(variant: Variant) -> Variant:
-    """Return a pair with predicted speeds, one of which may be no gain."""
+    """Return a pair with predicted speeds. One may be no gain."""
     point = Point("M4 Pro", "Qwen3.x 35B-A3B", 4, "DSpark", "chat", 1.05)
     speeds = point.speeds()
     return replace(variant, speeds=speeds | {"chat": replace(speeds["chat"], gain=(1.0, 1.62))})

@@ -15,7 +15,7 @@ from mlx_engine.vision.tower_weights import load_tower
 from mlx_engine.vision.vision_checkpoint import read_rules
 from tests.golden.drafter_case import Differences
 
-PICTURES = "pictures"  # beside the families
+PICTURES = "pictures"  # next to the families
 TOLERANCE = 1e-4
 FLAT = 3e-4  # of gemma4_unified, whose reference rounds in flat areas
 

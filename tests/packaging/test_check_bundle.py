@@ -90,7 +90,7 @@ def wheel_framework(name: str, min_os: tuple[int, int], loads: Sequence[str] = (
 def small_site(site: Path, min_os: tuple[int, int]) -> None:
     """Create every pinned package with the few files that the checks look at."""
     libraries = {"rpaths": ["@loader_path/lib"], "min_os": min_os, "signed": signature(None)}
-    beside = {**libraries, "rpaths": ["@loader_path"]}
+    shared = {**libraries, "rpaths": ["@loader_path"]}
     metal = b"MTLB" + (b" kernels, nax kernels" if min_os[0] >= 26 else b" kernels")
     contents: dict[str, dict[str, bytes]] = {
         "mlx": {"mlx/core.cpython-313-darwin.so": program(BUNDLE, libraries=["@rpath/libmlx.dylib"], **libraries)},
@@ -99,7 +99,7 @@ def small_site(site: Path, min_os: tuple[int, int]) -> None:
         "pyside6-essentials": pyside6(min_os),
         "shiboken6": {
             "shiboken6/__init__.py": b"pass\n",
-            "shiboken6/Shiboken.abi3.so": program(BUNDLE, libraries=["@rpath/libshiboken6.dylib"], **beside),
+            "shiboken6/Shiboken.abi3.so": program(BUNDLE, libraries=["@rpath/libshiboken6.dylib"], **shared),
             "shiboken6/libshiboken6.dylib": program(min_os=(15, 0), signed=signature(None)),
             "shiboken6/include/shiboken.h": b"",
         },

@@ -42,7 +42,7 @@ def with_descriptors(most: int) -> Iterator[tuple["subprocess.Popen[str]", tuple
 
 @contextmanager
 def burst(process: "subprocess.Popen[str]", address: tuple[str, int], count: int) -> Iterator[None]:
-    """Hold connections that a server finds all at once."""
+    """Hold connections until a server finds all of them together."""
     process.send_signal(signal.SIGSTOP)
     with ExitStack() as opened:
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""However a request ends, unloading then frees the models at once, without Python's cyclic garbage collector.
+"""However a request ends, unloading then frees the models immediately, without Python's cyclic garbage collector.
 
 The window collects cycles rarely, so a cycle would keep the weights while the next pair is loaded.
 """

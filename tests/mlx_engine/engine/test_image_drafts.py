@@ -77,8 +77,8 @@ def test_a_chat_with_images_has_the_text_of_plain_decoding(engine: Engine, data:
         expected = reply(engine, plain)
         if data.draw(st.booleans(), "with another reply"):
             other = replace(plain, seed=5, chat="2", reuse=True)
-            got, beside = together(engine, [request, other])
-            assert beside.tokens == reply(engine, replace(plain, seed=5)).tokens
+            got, second = together(engine, [request, other])
+            assert second.tokens == reply(engine, replace(plain, seed=5)).tokens
         else:
             got = reply(engine, request)
         assert got.tokens == expected.tokens

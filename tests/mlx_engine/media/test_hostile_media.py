@@ -63,7 +63,7 @@ def mutated(count: int, seed: int) -> Counter[str]:
     for number in range(count):
         name = names[number % len(names)]
         outcomes[outcome(name, mutation(rng, DOZEN[name]))] += 1
-    assert {outcome(name, DOZEN[name]) for name in names} == {"read"}  # and whoever comes next is served
+    assert {outcome(name, DOZEN[name]) for name in names} == {"read"}  # and later requests are answered
     return outcomes
 
 

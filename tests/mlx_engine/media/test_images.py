@@ -261,7 +261,7 @@ def test_a_process_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -
         image_size(HEIC)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows a process's environment and limits in /proc")
 def test_the_process_knows_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     media_process.images.stop()

@@ -1,4 +1,4 @@
-"""Downloads that retry at once, and checks of their results."""
+"""Downloads that retry without waiting, and checks of their results."""
 
 import hashlib
 import threading

@@ -245,7 +245,7 @@ TARGETS: dict[str, tuple[str, str, Config]] = {
     ),
     "gemma-4-e2b": ("assistants", "gemma4", {"hidden_size": 1536, "num_key_value_heads": 1}),
     "gemma-4-e4b": ("assistants", "gemma4", {"hidden_size": 2560, "num_key_value_heads": 2}),
-    # A stand-in: the number of layers, of which the drafter reads layer 46
+    # A stand-in: the number of layers. The drafter reads layer 46
     "gemma-4-12b": ("mlx-vlm", "gemma4_unified", {
         "hidden_size": 3840, "num_hidden_layers": 48, "num_attention_heads": 16, "attention_k_eq_v": True,
         "num_global_key_value_heads": 1,

@@ -247,7 +247,7 @@ class TestMisbehaviour:
         assert now < file.not_before <= time.monotonic() + 30.0
 
     def test_an_unreachable_hub_is_reported(self, socket_hub: ServedHub, cache: HubCache) -> None:
-        socket_hub.url = "http://127.0.0.1:1"  # where nobody listens
+        socket_hub.url = "http://127.0.0.1:1"  # no server listens there
         with pytest.raises(UserError, match="Can't reach"):
             fetch(socket_hub, cache, retry=RetryPolicy(0.01, 0.01, 0.1))
 

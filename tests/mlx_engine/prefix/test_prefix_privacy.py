@@ -34,7 +34,7 @@ def prompt(*blocks: int) -> list[int]:
 
 
 def blocks_on_disk(folder: Path, blocks: set[int]) -> set[int]:
-    """Return the blocks of which any file has four tokens in a row."""
+    """Return the blocks that share four tokens in a row with any file."""
     contents = [path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.name.endswith("-shm")]
     found = set[int]()
     for block in blocks:

@@ -45,7 +45,7 @@ def test_the_settings_reach_the_engine(begin: Start, tmp_path: Path, monkeypatch
     quota = 5 * 10**9
     assert asked == [
         SavePrompts(default_folder(), quota),
-        ForgetPrompts(),  # a folder that is no longer used is emptied
+        ForgetPrompts(),  # an unused folder is emptied
         SavePrompts(tmp_path / "Slipstream prompts", quota),
         ForgetPrompts(),
         SavePrompts(None, quota),

@@ -29,7 +29,7 @@ HOSTILE = "<img src=x>\u202e\x1b[2J"
 
 
 def calling_engine() -> ScriptedEngine:
-    """An engine whose pair can call tools, each of which takes 40 tokens."""
+    """An engine whose pair can call tools. Each takes 40 tokens."""
     engine = ScriptedEngine(pair=replace(PAIR, can_call_tools=True))
     engine.tokens_per_tool = 40
     return engine
