@@ -14,17 +14,12 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage
-from mlx_engine.media.pdfs import PdfPage, Why, pdf_pages, pdf_picture
+from mlx_engine.formats.pdf_prompts import page_text
+from mlx_engine.media.pdfs import PdfPage, pdf_pages, pdf_picture
 
 MOST_BYTES = 256_000_000  # of the pictures of a request's pages, and of all pictures that are kept
 _MOST_SECONDS = 120.0  # to read a PDF
 _MOST_PAGES = 5000  # whose texts are kept
-_UNSEEN: dict[Why, str] = {
-    "little_text": "picture",
-    "figures": "figures",
-    "table": "table's layout",
-    "annotations": "notes and fields",
-}
 Page = tuple[str, AttachedImage | None]  # its text with its number, and its picture
 
 
@@ -77,7 +72,7 @@ class PdfCache:
                 if time.monotonic() > deadline:
                     message = f"“{where}” takes more than {_MOST_SECONDS:.0f} seconds to read. Send fewer pages."
                     raise ApiError(400, message, where, "pdf_too_slow")
-                found.append(_seen(data, page, total, name, cancel) if can_see else (_numbered(page, total), None))
+                found.append(_seen(data, page, total, name, cancel) if can_see else (page_text(page, total, pictured=False), None))
                 if page.kind == "picture" and picture_bytes(found) > space:
                     break
         except UserError as error:
@@ -101,13 +96,5 @@ def picture_bytes(pages: Iterable[Page]) -> int:
 
 
 def _seen(data: bytes, page: PdfPage, total: int, name: str, cancel: threading.Event | None) -> Page:
-    head = f"[Page {page.number} of {total}]"
-    if page.kind == "text":
-        return f"{head}\n{page.text}".strip(), None
-    return head, AttachedImage(0, pdf_picture(data, page.number, name=name, cancel=cancel))
-
-
-def _numbered(page: PdfPage, total: int) -> str:
-    """Return a page's text for a model that can't see, and what it doesn't show."""
-    unseen = f". You can't see its {_UNSEEN[page.why]}" if page.why else ""
-    return f"[Page {page.number} of {total}{unseen}]\n{page.text}".strip()
+    text = page_text(page, total, pictured=page.kind == "picture")
+    return text, AttachedImage(0, pdf_picture(data, page.number, name=name, cancel=cancel)) if page.kind == "picture" else None

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
-from math import sqrt
+from math import ceil, sqrt
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -31,8 +31,11 @@ _FIELDS = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP, pdfium.FPD
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
-def pages(data: memoryview) -> dict[str, object]:
-    """Return each page's text, and why it should be a picture, or ""."""
+def pages(data: memoryview, pixels: int) -> dict[str, object]:
+    """Return each page's text, why it should be a picture, and the picture's size.
+
+    Without a reason, the text is enough. A page that can't be drawn has the size 0 x 0.
+    """
     found, room = [], MOST_TEXT
     with _document(data) as document:
         if (count := len(document)) > MOST_PAGES:
@@ -43,7 +46,8 @@ def pages(data: memoryview) -> dict[str, object]:
                 if room < 0:
                     raise Unreadable("pdf_too_much_text", limit=MOST_TEXT)
                 text = _cleaned(textpage.get_text_bounded(*_EVERYWHERE))
-                found.append((text, _why_picture(page, text)))
+                scale = _scale(page, pixels)
+                found.append((text, _why_picture(page, text), *(ceil(edge * scale) for edge in page.get_size())))
     return {"pages": found}
 
 
@@ -53,13 +57,19 @@ def picture(data: memoryview, number: int, pixels: int) -> bytes:
         if number > len(document):
             raise Unreadable("pdf_no_page", number=number, pages=len(document))
         with closing(document[number - 1]) as page:
-            width, height = page.get_size()
-            if not (0 < width < 1e6 and 0 < height < 1e6 and 1 / 100 < width / height < 100):
+            if not (scale := _scale(page, pixels)):
                 raise Unreadable("pdf_page_size", number=number)
-            with closing(page.render(scale=sqrt(pixels / (width * height)), may_draw_forms=False)) as bitmap:
+            with closing(page.render(scale=scale, may_draw_forms=False)) as bitmap:
                 file = io.BytesIO()
                 bitmap.to_pil().convert("RGB").save(file, "PNG", compress_level=1)
     return file.getvalue()
+
+
+def _scale(page: pypdfium2.PdfPage, pixels: int) -> float:
+    """Return the scale at which a page has about this many pixels, or 0 if it can't be drawn."""
+    width, height = page.get_size()
+    can_draw = 0 < width < 1e6 and 0 < height < 1e6 and 1 / 100 < width / height < 100
+    return sqrt(pixels / (width * height)) if can_draw else 0.0
 
 
 @contextmanager

@@ -25,12 +25,14 @@ class PdfPage:
         text: its text, which is there for pictures, too.
         kind: how a target that sees should get it.
         why: why as a picture, or "".
+        size: width and height of its picture in pixels, or None if it can't be drawn.
     """
 
     number: int
     text: str
     kind: Literal["text", "picture"] = "text"
     why: Why = ""
+    size: tuple[int, int] | None = None
 
 
 def pdf_pages(data: bytes, name: str = "PDF", cancel: threading.Event | None = None) -> tuple[PdfPage, ...]:
@@ -47,10 +49,11 @@ def pdf_pages(data: bytes, name: str = "PDF", cancel: threading.Event | None = N
         UserError: the PDF can't be read, or exceeds a limit.
         MediaCancelled: `cancel` was set.
     """
-    result, _ = ask("pdf", "pages", (), data, name, seconds=_SECONDS, limit=MOST_BYTES, cancel=cancel)
+    result, _ = ask("pdf", "pages", (PAGE_PIXELS,), data, name, seconds=_SECONDS, limit=MOST_BYTES, cancel=cancel)
     try:
         pages = tuple(
-            PdfPage(number, str(text), "picture" if why else "text", why) for number, (text, why) in enumerate(result["pages"], 1)
+            PdfPage(number, str(text), "picture" if why else "text", why, (int(width), int(height)) if width else None)
+            for number, (text, why, width, height) in enumerate(result["pages"], 1)
         )
     except (KeyError, TypeError, ValueError):
         pages = ()

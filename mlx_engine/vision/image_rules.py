@@ -84,6 +84,15 @@ class ImageRules(ABC):
         """Return the rows and columns of soft tokens of a resized image."""
         return height // self.side, width // self.side
 
+    def tokens(self, width: int, height: int, detail: Detail = "auto") -> int:
+        """Return the tokens of an image of this size in a prompt, with those around it.
+
+        Raises:
+            UserError: no size fits.
+        """
+        rows, columns = self.grid(*self.size(width, height, detail))
+        return rows * columns + 2
+
     def prepare(self, rgb: np.ndarray) -> PreparedImage:
         """Prepare a resized image, uint8 [height, width, 3]."""
         height, width, _ = rgb.shape

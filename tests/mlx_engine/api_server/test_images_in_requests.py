@@ -298,12 +298,12 @@ def test_the_number_of_images_is_limited_in_all_messages(monkeypatch: pytest.Mon
     ],
 )
 def test_pages_of_a_pdf_are_texts_or_pictures(dialect: str, part: Any) -> None:
-    scanned = "q 180 0 0 180 10 10 cm /I Do Q"
-    data = pdf(line("First page"), scanned, line("Last page"), image=saved(picture(), "JPEG"))
+    photo = "q 180 0 0 180 10 10 cm /I Do Q"
+    data = pdf(line("First page"), photo + line("A photo"), line("Last page"), image=saved(picture(), "JPEG"))
     build, asked, asked_result, _ = DIALECTS[dialect]
     for ask in (asked, asked_result):
         [found] = ask([*build(["See:"]), part(data), *build(["Why?"])])
-        before = "See:\n\n--- a.pdf ---\n\n[Page 1 of 3]\nFirst page\n\n[Page 2 of 3]"
+        before = "See:\n\n--- a.pdf ---\n\n[Page 1 of 3]\nFirst page\n\n[Page 2 of 3]\nA photo"
         assert found.content == f"{before}\n\n[Page 3 of 3]\nLast page\n\n--- end of a.pdf ---\n\nWhy?"
         [image] = found.images
         assert (image.at, image.name, image_type(image.data)) == (len(before), "a.pdf, page 2", "image/png")

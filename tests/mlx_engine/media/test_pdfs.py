@@ -56,7 +56,8 @@ def test_fields_and_notes_make_a_page_a_picture_but_links_do_not() -> None:
 
 def test_texts_are_read_page_by_page() -> None:
     found = pdf_pages(pdf(line("First") + line("second line", y=80), "", line("a" * 600)))
-    assert found == (PdfPage(1, "First\nsecond line"), PdfPage(2, ""), PdfPage(3, "a" * 600))
+    size = (1449, 1449)  # of a picture, which has the same sides as the page
+    assert found == (PdfPage(1, "First\nsecond line", size=size), PdfPage(2, "", size=size), PdfPage(3, "a" * 600, size=size))
 
 
 def test_a_hyphen_at_a_line_end_stays() -> None:
@@ -68,6 +69,9 @@ def test_a_page_is_drawn_with_the_wanted_pixels() -> None:
     data = pdf(line("Hi") + "100 0 100 50 re f", size=(200, 50))
     facts = image_size(pdf_picture(data, 1, 40_000))
     assert (facts.format, facts.width, facts.height) == ("PNG", 400, 100)
+    (page,) = pdf_pages(data)
+    facts = image_size(pdf_picture(data, 1))
+    assert page.size == (facts.width, facts.height)
     drawn = np.asarray(Image.open(io.BytesIO(pdf_picture(data, 1, 10_000))))
     assert (drawn[:, 150:] == 0).all() and (drawn[:5, :5] == 255).all()
 
@@ -90,13 +94,15 @@ def test_limits_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pdf(line("One"), line("Two"))
     with pytest.raises(UserError, match=r"“a\.pdf” has no page 3\. It has 2 pages"):
         pdf_picture(data, 3, name="a.pdf")
+    line_of_points = pdf(LONG, size=(20_000, 3))
+    assert pdf_pages(line_of_points)[0].size is None
     with pytest.raises(UserError, match=r"Page 1 of “a\.pdf” has a size that can't be shown"):
-        pdf_picture(pdf(LONG, size=(20_000, 3)), 1, name="a.pdf")
+        pdf_picture(line_of_points, 1, name="a.pdf")
     monkeypatch.setattr(pdfs, "MOST_BYTES", 1_000_000)
     with pytest.raises(UserError, match="limit for PDFs is 1 MB"):
         pdf_pages(bytes(1_000_001))
     for limit, code in (("MOST_PAGES", "pdf_too_many_pages"), ("MOST_TEXT", "pdf_too_much_text")):
         with monkeypatch.context() as patched, pytest.raises(pdf_reader.Unreadable) as refused:
             patched.setattr(pdf_reader, limit, 1)
-            pdf_reader.pages(memoryview(data))
+            pdf_reader.pages(memoryview(data), 10_000)
         assert refused.value.code == code
