@@ -66,7 +66,7 @@ def picture(data: memoryview, number: int, pixels: int) -> bytes:
 
 
 def _scale(page: pypdfium2.PdfPage, pixels: int) -> float:
-    """Return the scale at which a page has about this many pixels, or 0 if it can't be drawn."""
+    """Return the scale that gives a page this many pixels, or 0 if it has none."""
     width, height = page.get_size()
     can_draw = 0 < width < 1e6 and 0 < height < 1e6 and 1 / 100 < width / height < 100
     return sqrt(pixels / (width * height)) if can_draw else 0.0
