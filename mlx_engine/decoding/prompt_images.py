@@ -19,17 +19,17 @@ class PromptImages:
         spans: where they are, in order. The prompt continues after each.
         features: returns the embeddings of an image, [tokens, H]. Called for every chunk with a part of the image.
         mask: see `ImageRows.mask`.
-        three_rows: whether positions are those of `spans.positions`; otherwise they count tokens.
+        sections: see `ImageRules.sections`.
     """
 
     spans: tuple[ImageSpan, ...]
     features: Callable[[ImageSpan], mx.array]
     mask: MaskRule = "causal"
-    three_rows: bool = False
+    sections: tuple[int, int, int] | None = None
 
     def shift(self, length: int) -> int:
         """Return `Caches.shift` after the first `length` tokens."""
-        return spans.shift(self.spans, length) if self.three_rows else 0
+        return spans.shift(self.spans, length) if self.sections else 0
 
     def chunk_end(self, start: int, end: int) -> int:
         """Return the end of a chunk that begins at `start` and should end at `end`.
@@ -47,6 +47,6 @@ class PromptImages:
         whole = all((begin, stop) == (span.start, span.end) for span, begin, stop in parts)
         assert whole or self.mask == "causal", "a chunk divides an image"
         features = [self.features(span)[begin - span.start : stop - span.start] for span, begin, stop in parts]
-        positions = spans.positions(self.spans, end)[:, start:] if self.three_rows else None
+        positions = spans.positions(self.spans, end)[:, start:] if self.sections else None
         ranges = tuple((begin - start, stop - start) for _, begin, stop in parts)
-        return ImageRows(end - start, ranges, mx.concatenate(features), positions, self.mask)
+        return ImageRows(end - start, ranges, mx.concatenate(features), positions, self.mask, self.sections or ())

@@ -32,7 +32,7 @@ class ReplyImages:
         self._tokens: dict[str, mx.array] = {}
         self.prompt: PromptImages | None = None
         if reader is not None and prompt.spans:
-            self.prompt = PromptImages(prompt.spans, self._soft_tokens, reader.rules.mask, reader.rules.three_rows)
+            self.prompt = PromptImages(prompt.spans, self._soft_tokens, reader.rules.mask, reader.rules.sections)
 
     def read_before(self, start: int, stops: Collection[int] = ()) -> Iterator[None]:
         """Compute the images that the next chunk may contain, step by step.

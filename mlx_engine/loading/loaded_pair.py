@@ -41,6 +41,7 @@ from mlx_engine.targets import exact, exact_check, model_arguments
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 from mlx_engine.vision.image_rules import ImageRules
+from mlx_engine.vision.tower_weights import check_complete
 from mlx_engine.vision.vision_checkpoint import read_rules
 
 
@@ -257,7 +258,9 @@ def load(
 def _image_rules(folder: Path, config: dict) -> tuple[ImageRules | None, EngineText | None]:
     """Return how a target sees images, or why it can't although its family can."""
     try:
-        return read_rules(folder, config), None
+        rules = read_rules(folder, config)
+        check_complete(folder, rules)
+        return rules, None
     except UserError as error:
         return None, None if error.text.code == "family_without_images" else error.text
 

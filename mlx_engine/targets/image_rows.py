@@ -25,6 +25,7 @@ class ImageRows:
         positions: time, row, and column positions of all rows, int32 [3, rows]; None if positions count tokens.
         mask: whether an image's tokens also see later ones of the same image: in no layer; in sliding layers; or in every layer,
             which then ignore the window inside an image. Unless "causal", an image must be in one chunk.
+        sections: see `position_rows`.
     """
 
     rows: int
@@ -32,6 +33,7 @@ class ImageRows:
     features: mx.array
     positions: np.ndarray | None = None
     mask: MaskRule = "causal"
+    sections: tuple[int, ...] = ()
 
     @cached_property
     def _numbers(self) -> mx.array:

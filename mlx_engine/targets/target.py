@@ -26,8 +26,6 @@ from mlx_engine.targets.mamba2 import Mamba2
 from mlx_engine.targets.products import KernelLayers, Replacements
 from mlx_engine.targets.short_conv import ShortConv
 
-_SECTIONS = (11, 11, 10)  # of three-row positions, unless the config sets them
-
 
 class _Tap:
     """Wrapper around a layer that stores the layer's latest output if `keep` is set."""
@@ -207,11 +205,10 @@ class Target:
             changed.append((backbone, scale, getattr(backbone, scale)))
             setattr(backbone, scale, 1.0)
         if images.positions is not None:
-            sections = (_part(self.model, "language_model.args.rope_parameters") or {}).get("mrope_section", _SECTIONS)
             for layer in self._layers:
                 if (attention := getattr(layer, "self_attn", None)) is not None:
                     changed.append((attention, "rope", attention.rope))
-                    attention.rope = ThreeRowRope(attention.rope, images.positions, sections)
+                    attention.rope = ThreeRowRope(attention.rope, images.positions, images.sections)
         try:
             yield
         finally:

@@ -70,7 +70,7 @@ class GemmaRules(ImageRules):
             **common,
             "texts": _TEXTS,
             "wraps": True,
-            "three_rows": False,
+            "sections": None,
             "side": patch * pool,
             "budget": min(_USUAL, processor.whole("max_soft_tokens", default=_USUAL)),
             "scale": pixel_scale(processor, 0.0, 1.0, normalizes=False),

@@ -39,7 +39,8 @@ class ImageRules(ABC):
         texts: their texts: start, image token, end.
         wraps: whether `start` and `end` must be added around an image because chat templates write the image token only.
         mask: which tokens of one image see each other.
-        three_rows: whether positions have three rows (`vision.spans.positions`); otherwise, tokens are counted.
+        sections: how many pairs of a head's elements each of the three rows of positions rotates (`vision.spans.positions`); None
+            if positions count tokens.
         hidden: width of a soft token, which is the target's hidden size.
         side: pixels of a soft token's side.
         packed: bytes of the tower's quantized weights.
@@ -53,7 +54,7 @@ class ImageRules(ABC):
     texts: tuple[str, str, str]
     wraps: bool
     mask: MaskRule
-    three_rows: bool
+    sections: tuple[int, int, int] | None
     hidden: int
     side: int
     packed: int

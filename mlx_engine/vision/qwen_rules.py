@@ -46,13 +46,14 @@ class QwenRules(ImageRules):
     theta: float
 
     @classmethod
-    def read(cls, common: dict[str, Any], vision: VisionFields, processor: VisionFields) -> "QwenRules":
+    def read(cls, common: dict[str, Any], vision: VisionFields, processor: VisionFields, text: VisionFields) -> "QwenRules":
         """Return the rules in the target's files.
 
         Args:
             common: fields of `ImageRules` that don't depend on the family.
             vision: the `vision_config` of config.json.
             processor: the image processor's settings.
+            text: the `text_config` of config.json.
 
         Raises:
             UserError: a setting is invalid or not supported.
@@ -85,7 +86,7 @@ class QwenRules(ImageRules):
             texts=_TEXTS,
             wraps=False,
             mask="causal",
-            three_rows=True,
+            sections=_sections(text),
             side=patch * merge,
             least=least,
             most=most,
@@ -131,6 +132,20 @@ class QwenRules(ImageRules):
         block = max(26 * self.width, 8 * self.width + 3 * self.feed_forward)
         scores = min(SCORES, self.heads * patches**2)
         return patches * (4 * pixels + max(pixels * (4 + element), block * element)) + 3 * scores * element
+
+
+def _sections(text: VisionFields) -> tuple[int, int, int]:
+    """Return `ImageRules.sections`, whose rows must take turns and rotate all pairs."""
+    rope = text.block("rope_parameters")
+    rope.must_be("mrope_interleaved", True)
+    head = text.whole("head_dim", default=text.whole("hidden_size", default=4096) // text.whole("num_attention_heads", default=16))
+    pairs = int(head * rope.number("partial_rotary_factor", 0.25)) // 2
+    sections = rope.get("mrope_section") or [11, 11, 10]
+    sizes = sections if isinstance(sections, list) else []
+    if [type(size) for size in sizes] != [int] * 3 or min(sizes) < 0 or sum(sizes) != pairs:
+        raise unusable("rope_parameters, mrope_section", sections, f"a + b + c = {pairs}")
+    time, row, column = sizes
+    return time, row, column
 
 
 def pixel_scale(processor: VisionFields, mean: float, deviation: float, normalizes: bool) -> PixelScale:

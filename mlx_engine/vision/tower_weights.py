@@ -35,13 +35,9 @@ def load_tower(folder: Path, rules: ImageRules, dtype: mx.Dtype) -> Tower:
         UserError: a tensor is missing, doesn't fit, or contains NaN.
     """
     arrays, dtype = _read(folder, rules), mx.bfloat16 if dtype == mx.float16 else dtype
-    tower: Tower
+    tower = _new_tower(rules)
     if isinstance(rules, QwenRules):
-        tower = QwenTower(rules)
         _unfold(arrays)
-    else:
-        assert isinstance(rules, GemmaRules)
-        tower = GemmaTower(rules) if rules.depth else GemmaProjection(rules)
     nn.quantize(tower, class_predicate=lambda path, module: _quantization(path, module, arrays, folder))
     fitting, checks = [], []
     for name, expected in cast(list[tuple[str, mx.array]], tree_flatten(tower.parameters())):
@@ -60,6 +56,30 @@ def load_tower(folder: Path, rules: ImageRules, dtype: mx.Dtype) -> Tower:
                 tensor=name,
             )
     return tower
+
+
+def check_complete(folder: Path, rules: ImageRules) -> None:
+    """Refuse a tower that lacks tensors, without reading weights.
+
+    Raises:
+        UserError: a tensor is missing.
+    """
+    stored = tower_tensors(folder, rules.family)
+    for name, _ in cast(list[tuple[str, mx.array]], tree_flatten(_new_tower(rules).parameters())):
+        if name not in stored:
+            raise _missing(folder, name)
+
+
+def _new_tower(rules: ImageRules) -> Tower:
+    """Return a tower whose parameters aren't computed."""
+    if isinstance(rules, QwenRules):
+        return QwenTower(rules)
+    assert isinstance(rules, GemmaRules)
+    return GemmaTower(rules) if rules.depth else GemmaProjection(rules)
+
+
+def _missing(folder: Path, name: str) -> UserError:
+    return tower_misfit(folder, EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=name))
 
 
 def _read(folder: Path, rules: ImageRules) -> dict[str, mx.array]:
@@ -99,7 +119,7 @@ def _quantization(path: str, module: nn.Module, arrays: dict[str, mx.array], fol
 def _fitting(name: str, expected: mx.array, arrays: dict[str, mx.array], folder: Path) -> mx.array:
     array = arrays.get(name)
     if array is None:
-        raise tower_misfit(folder, EngineText.of("tensor_missing", "“{tensor}” is missing", tensor=name))
+        raise _missing(folder, name)
     if array.shape == (1,) and expected.shape == ():
         array = array.reshape(())
     if array.shape != expected.shape:

@@ -80,7 +80,7 @@ def read_rules(folder: Path, config: dict[str, Any]) -> ImageRules:
     common["hidden"] = text.whole("hidden_size")
     processor = _processor(folder)
     if names is _QWEN:
-        return QwenRules.read(common, vision, processor)
+        return QwenRules.read(common, vision, processor, text)
     return GemmaRules.read(common, vision, processor, text)
 
 

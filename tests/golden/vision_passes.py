@@ -42,7 +42,7 @@ class SeeingTarget:
 
     def images(self, prompt: "Prompt") -> PromptImages:
         rules = self.rules
-        return PromptImages(tuple(prompt.spans), lambda span: self.features[span.digest], rules.mask, rules.three_rows)
+        return PromptImages(tuple(prompt.spans), lambda span: self.features[span.digest], rules.mask, rules.sections)
 
     def run(self, prompt: "Prompt", tokens: list[int], images: PromptImages | None = None) -> tuple[mx.array, mx.array, mx.array]:
         """Return logits, hidden states [taps, S, H], and the input of the first layer [S, H], of one pass from the start."""

@@ -103,7 +103,7 @@ MISTAKES: list[tuple[str, Any]] = [
     ("gemma4_bidirectional", opened),
     ("gemma4_causal", lambda patch: patch.setattr(ImageRows, "text", lambda self, tokens: tokens)),
     ("gemma4_unified", {"mask": "sliding"}),
-    (QWEN, {"three_rows": False}),
+    (QWEN, {"sections": None}),
     (QWEN, moved([0, 0, 0])),
     (QWEN, lambda patch: patch.setattr(image_rows, "position_rows", in_sequence)),
     ("gemma4_bidirectional", {"mask": "causal"}),
@@ -168,7 +168,9 @@ def chat(family: str, parts: list[tuple[int, int, int]], after: int, seed: int) 
         spans.append(ImageSpan(at + text, (rows, columns), str(at)))
         at = spans[-1].end
     features = {span.digest: mx.array(random.normal(size=(span.end - span.start, HIDDEN)), mx.float32) for span in spans}
-    images = PromptImages(tuple(spans), lambda span: features[span.digest], seeing(family).rules.mask, family == QWEN)
+    images = PromptImages(
+        tuple(spans), lambda span: features[span.digest], seeing(family).rules.mask, seeing(family).rules.sections
+    )
     return Chat(family, random.integers(3, VOCABULARY, at + after + FOLLOWING).tolist(), at + after, images)
 
 

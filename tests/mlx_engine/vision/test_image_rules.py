@@ -28,7 +28,7 @@ FAMILIES = ("qwen3_5", "gemma4_bidirectional", "gemma4_causal", "gemma4_unified"
 DETAILS: tuple[Detail, ...] = ("low", "auto", "high")
 COMMON: dict[str, Any] = dict(token=3, start=1, end=2, hidden=64, packed=0, values=0)
 # As published: the fields of these objects are the defaults
-QWEN = QwenRules.read({**COMMON, "family": "qwen3_5"}, VisionFields("", {}), VisionFields("", {}))
+QWEN = QwenRules.read({**COMMON, "family": "qwen3_5"}, *[VisionFields("", {})] * 3)
 GEMMA = GemmaRules.read({**COMMON, "family": "gemma4"}, *[VisionFields("", {})] * 3)
 UNIFIED = GemmaRules.read({**COMMON, "family": "gemma4_unified"}, *[VisionFields("", {})] * 3)
 SIDES = st.integers(1, 20_000)
@@ -67,12 +67,12 @@ def test_tokens_around_images_are_those_of_the_reference_prompts(family: str) ->
 
 
 def test_masks_and_positions_follow_the_config() -> None:
-    found = {family: (golden_rules(family).mask, golden_rules(family).three_rows) for family in FAMILIES}
+    found = {family: (golden_rules(family).mask, golden_rules(family).sections) for family in FAMILIES}
     assert found == {
-        "qwen3_5": ("causal", True),
-        "gemma4_bidirectional": ("sliding", False),
-        "gemma4_causal": ("causal", False),
-        "gemma4_unified": ("all", False),
+        "qwen3_5": ("causal", (4, 2, 2)),
+        "gemma4_bidirectional": ("sliding", None),
+        "gemma4_causal": ("causal", None),
+        "gemma4_unified": ("all", None),
     }
     assert UNIFIED.mask == "all" and GEMMA.mask == "causal"
     off = VisionFields("", {"use_bidirectional_attention": None})
@@ -166,6 +166,7 @@ def test_any_settings_give_rules_or_a_reason(folders: dict[str, Path], family: s
         config,
         config["text_config"],
         config["vision_config"],
+        config["text_config"].get("rope_parameters", {}),
         processor,
         *(each for each in processor.values() if type(each) is dict),
     ]
@@ -210,6 +211,27 @@ def test_a_target_that_cannot_see_says_why(changes: dict[str, Any], words: str) 
     config = read(VISION / "qwen3_5/config.json")
     with pytest.raises(UserError) as caught:
         read_rules(VISION / "qwen3_5", config | changes)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"mrope_section": [4, 2, 1]}, "“rope_parameters, mrope_section” is [4, 2, 1] (expected: a + b + c = 8)"),
+        ({"mrope_section": [4, 4]}, "is [4, 4]"),
+        ({"mrope_section": [9, -2, 1]}, "is [9, -2, 1]"),
+        ({"mrope_section": [4, 2, True]}, "is [4, 2, true]"),
+        ({"mrope_section": 8}, "is 8"),
+        ({"mrope_section": None}, "is [11, 11, 10]"),
+        ({"partial_rotary_factor": 0.25}, "is [4, 2, 2] (expected: a + b + c = 4)"),
+        ({"mrope_interleaved": False}, "mrope_interleaved” is false (expected: true)"),
+    ],
+)  # fmt: skip
+def test_rows_of_positions_that_do_not_fit_a_head_are_refused(changes: dict[str, Any], words: str) -> None:
+    config = read(VISION / "qwen3_5/config.json")
+    config["text_config"]["rope_parameters"] |= changes
+    with pytest.raises(UserError) as caught:
+        read_rules(VISION / "qwen3_5", config)
     assert words in str(caught.value)
 
 
