@@ -18,7 +18,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import check_images
 from mlx_engine.contract.requests import AttachedImage, Message, ToolCall, ToolSpec
 from mlx_engine.formats.format_registry import call_format, template_reads
-from mlx_engine.formats.sight import ImageMarks, Sight, images_of
+from mlx_engine.formats.sight import ImageMarks, Sight
 from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
@@ -83,8 +83,8 @@ def chat_with_images(
 
     If the template rejects or drops system messages after the first, they become user messages. If it rejects the chat, messages of
     one role in a row are merged. If it rejects the merged chat too, all system messages become user messages. Kinds of chats that
-    it rejects whatever their words aren't tried again. If it doesn't show the images of tools' results, they follow in a message of
-    the user.
+    it rejects whatever their words aren't tried again. If it doesn't show the images of tools' results, these are shown in the
+    results' texts.
 
     Raises:
         UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text; or
@@ -116,14 +116,16 @@ def chat_with_images(
         turns = _one_system(turns)
     single = _single_calls(turns)
     first = single if form and form.one_per_turn else turns  # gpt-oss's template drops further calls
-    chats = list[list[Turn]]()
+    chats = list[tuple[list[Turn], Sequence[int]]]()  # with the order of their images
     for rewritten in (first, single, _merged(single, keeps_system=True), _merged(single)):
-        for chat in marks.shown(rewritten) if marks else (rewritten,):
-            if chat not in chats:
-                chats.append(chat)
-    placeholder = sight.placeholder if sight else ""
+        for chat in marks.shown(rewritten, sight) if marks and sight else (rewritten,):
+            if chat not in [chat for chat, _ in chats]:
+                chats.append((chat, marks.order(rewritten) if marks else ()))
+    placeholder = sight.placeholder if marks and sight else ""
     rejected = list[list[Turn]]()
-    for chat in [chat for chat in chats if not any(kind <= _kind(chat, options) for kind in memory.rejected)] or chats:
+    kinds = [_kind(chat, options, placeholder) for chat, _ in chats]
+    untried = [chat for chat, kind in zip(chats, kinds, strict=True) if not any(known <= kind for known in memory.rejected)]
+    for chat, order in untried or chats:
         try:
             text = _rendered(tokenizer, memory, chat, options, cancel, placeholder)
         except (UserError, RenderingCancelled):
@@ -133,8 +135,8 @@ def chat_with_images(
             rejected.append(chat)
         else:
             again = (tokenizer, options, cancel, placeholder)
-            memory.rejected.update(_kind(chat, options) for chat in rejected if _rejects_all(chat, *again))
-            return text, [images[index] for index in images_of(chat)]
+            memory.rejected.update(_kind(chat, options, placeholder) for chat in rejected if _rejects_all(chat, *again))
+            return text, [images[index] for index in order]
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
 
 
@@ -162,22 +164,36 @@ def _rendered(
 
 def _render(tokenizer: TokenizerWrapper, chat: Sequence[Turn], options: Mapping[str, Any], placeholder: str) -> str:
     text = render_chat(tokenizer, chat, **options)
-    images = len(images_of(chat))
-    if images and text.count(placeholder) != images:
+    if placeholder and text.count(placeholder) != sum(_images(turn, placeholder) for turn in chat):
         raise ValueError("It doesn't show all images.")
     return text
 
 
-def _kind(chat: Sequence[Turn], options: Mapping[str, Any]) -> Kind:
+def _images(turn: Turn, placeholder: str) -> int:
+    """Return the number of a turn's images, as parts or in its text."""
+    content = turn["content"]
+    if isinstance(content, list):
+        return sum(part["type"] == "image" for part in content)
+    return content.count(placeholder) if placeholder else 0
+
+
+def _kind(chat: Sequence[Turn], options: Mapping[str, Any], placeholder: str) -> Kind:
     """Return what a template may reject: successive turns, by role and fields.
 
-    A turn has its role, the names of the fields that aren't empty, and whether it has images. Options count, too.
+    A turn has its role, the names of the fields that aren't empty, and whether it has images, as parts or in its text. Options
+    count, too.
     """
     chosen = tuple(sorted((name, bool(value) if name == "tools" else value) for name, value in options.items()))
     turns = [
         ("",),
         *(
-            (turn["role"], len(turn.get("tool_calls", ())) > 1, isinstance(turn["content"], list), *filter(turn.get, turn))
+            (
+                turn["role"],
+                len(turn.get("tool_calls", ())) > 1,
+                isinstance(turn["content"], list),
+                _images(turn, placeholder) > 0,
+                *filter(turn.get, turn),
+            )
             for turn in chat
         ),
     ]
@@ -190,7 +206,9 @@ def _rejects_all(
     """Return whether a template rejects a rejected chat with other words, too."""
 
     def other(value: Any) -> Any:
-        return [{**part, "text": "a"} if "text" in part else part for part in value] if isinstance(value, list) else "a"
+        if isinstance(value, list):
+            return [{**part, "text": "a"} if "text" in part else part for part in value]
+        return "a" + placeholder * _images({"content": value}, placeholder)
 
     plain = [{**turn, **{name: other(value) for name, value in turn.items() if name in _WORDS and value}} for turn in chat]
     for turn in plain:

@@ -6,7 +6,7 @@ A chat template writes one placeholder per image. In the prompt, it becomes a to
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from mlx_engine.contract.errors import UserError
@@ -24,6 +24,7 @@ class Sight:
         start, end: IDs of the tokens around an image.
         wraps: whether the template leaves these two out.
         seen: returns the rows and columns of an image's soft tokens, and the digest of what the model sees.
+        written: what shows an image in the text of a prompt; the placeholder by default.
     """
 
     placeholder: str
@@ -32,6 +33,7 @@ class Sight:
     end: int
     wraps: bool
     seen: Callable[[AttachedImage], tuple[tuple[int, int], str]]
+    written: str = ""
 
     def expand(self, tokens: Sequence[int], images: Sequence[AttachedImage]) -> "Expanded":
         """Replace each placeholder of a prompt by the tokens of its image.
@@ -103,37 +105,27 @@ class ImageMarks:
         marks = iter(self._marks)
         self.messages = [_marked(message, marks) for message in messages]
 
-    def shown(self, chat: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    def order(self, chat: Sequence[dict[str, Any]]) -> tuple[int, ...]:
+        """Return the images of a chat in order, as indices."""
+        return tuple(self._marks.index(mark) for turn in chat for mark in turn["content"] if mark in self._marks)
+
+    def shown(self, chat: Sequence[dict[str, Any]], sight: Sight) -> list[list[dict[str, Any]]]:
         """Return a chat with its images as templates expect them.
 
-        If there are images in results of tools, a second chat has them in messages of the user, after the results.
+        If there are images in results of tools, a second chat has them as text, for templates that show images of the user only.
         """
-        after = list[dict[str, Any]]()
-        for is_result, turns in groupby(chat, lambda turn: turn["role"] == "tool"):
-            if not is_result:
-                after += turns
-                continue
-            results = list(turns)
-            images = "".join(mark for turn in results for mark in turn["content"] if mark in self._marks)
-            after += [{**turn, "content": "".join(self._texts(turn["content"]))} for turn in results]
-            after += [{"role": "user", "content": images}] if images else []
-        return [self._split(chat), self._split(after)]
-
-    def _split(self, chat: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**turn, "content": self._parts(turn["content"])} for turn in chat]
+        written = sight.written or sight.placeholder
+        in_text = [
+            {**turn, "content": re.sub(f"[{self._marks}]", lambda _: written, turn["content"])} if turn["role"] == "tool" else turn
+            for turn in chat
+        ]
+        return [[{**turn, "content": self._parts(turn["content"])} for turn in each] for each in (chat, in_text)]
 
     def _parts(self, text: str) -> Any:
         pieces = re.split(f"([{self._marks}])", text)
         if len(pieces) == 1:
             return text
-        return [
-            {"type": "image", "index": self._marks.index(piece)} if piece in self._marks else {"type": "text", "text": piece}
-            for piece in pieces
-            if piece
-        ]
-
-    def _texts(self, text: str) -> list[str]:
-        return re.split(f"[{self._marks}]", text)
+        return [{"type": "image"} if piece in self._marks else {"type": "text", "text": piece} for piece in pieces if piece]
 
 
 def _marked(message: Message, marks: Iterator[str]) -> Message:
@@ -143,9 +135,3 @@ def _marked(message: Message, marks: Iterator[str]) -> Message:
         text += message.content[done : image.at] + next(marks)
         done = max(done, image.at)
     return replace(message, content=text + message.content[done:], images=()) if text else message
-
-
-def images_of(chat: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the images that a template shows, in order, as indices."""
-    parts = (part for turn in chat if isinstance(turn["content"], list) for part in turn["content"])
-    return [part["index"] for part in parts if part["type"] == "image"]

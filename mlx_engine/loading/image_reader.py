@@ -45,7 +45,8 @@ class ImageReader:
     def sight(self, cancel: threading.Event | None = None) -> Sight:
         """Return how prompts show images; `cancel` stops reading their sizes."""
         rules = self.rules
-        return Sight(rules.texts[1], rules.token, rules.start, rules.end, rules.wraps, partial(self._seen, cancel=cancel))
+        written = rules.texts[1] if rules.wraps else "".join(rules.texts)
+        return Sight(rules.texts[1], rules.token, rules.start, rules.end, rules.wraps, partial(self._seen, cancel=cancel), written)
 
     def steps(self, image: AttachedImage, digest: str, cancel: threading.Event) -> Iterator[mx.array | None]:
         """Compute an image's soft tokens [tokens, hidden] step by step; yield them last.

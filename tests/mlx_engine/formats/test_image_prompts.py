@@ -176,16 +176,20 @@ SHOT = AttachedImage(2, b"\x01PNG", "shot.png")
 CALLED = (Message("user", "Look."), Message("assistant", "", calls=(CALL,)), Message("tool", "a\nb", call_id="1", images=(SHOT,)))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (SHOWS, f"<tool_response>\na\n{PICTURE}b\n</tool_response><|im_end|>"),
-        (SILENT, f"<tool_response>\na\nb\n</tool_response><|im_end|>\n<|im_start|>user\n{PICTURE}<|im_end|>"),
-    ],
-)
-def test_an_image_in_a_result_follows_it_where_the_template_does_not_show_it(text: str, expected: str) -> None:
-    tokenizer = made("tool_call", text)
-    assert expected in chat_text(tokenizer, CALLED, sight=made_sight(tokenizer))
+@given(seen_chats())
+def test_images_in_results_are_shown_alike_by_templates_that_know_none_there(messages: tuple[Message, ...]) -> None:
+    """No message is added: a user's message would end the turn, and templates drop its thinking then."""
+    tokenizers = [made("tool_call", text) for text in (SHOWS, SILENT)]
+    thought = [replace(message, thinking="Let me see." if message.role == "assistant" else "") for message in (*CALLED, *messages)]
+    shown, silent = (chat_text(tokenizer, thought, sight=made_sight(tokenizer)) for tokenizer in tokenizers)
+    assert shown == silent and f"<tool_response>\na\n{PICTURE}b\n</tool_response><|im_end|>" in shown
+
+
+def test_an_image_in_a_result_is_not_dropped_where_the_template_changes_its_text() -> None:
+    tokenizer = made("tool_call", SILENT.replace("(message.content | string)", "(message.content | string | upper)"))
+    with pytest.raises(UserError, match="doesn't show all images"):
+        chat_text(tokenizer, CALLED, sight=made_sight(tokenizer))
+    assert "A\nB" in chat_text(tokenizer, (*CALLED[:2], replace(CALLED[2], images=())))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_an_image_elsewhere_is_refused(role: Any) -> None:
 def test_a_template_without_images_is_refused_not_its_images_dropped() -> None:
     tokenizer = made("tool_call", QWEN3_TOOLS)
     with pytest.raises(UserError, match="rejects this chat"):
-        render(tokenizer, GenerationRequest(CALLED), sight=made_sight(tokenizer))
+        render(tokenizer, GenerationRequest((replace(CALLED[0], images=(SHOT,)), *CALLED[1:])), sight=made_sight(tokenizer))
 
 
 def test_a_window_and_shortened_results_count_soft_tokens() -> None:
