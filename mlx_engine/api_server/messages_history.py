@@ -150,6 +150,7 @@ def _parts_of(
     is_new: bool,
     reader: PartReader,
     deferred: Mapping[str, AnthropicTool] = MappingProxyType({}),
+    are_results: bool = False,
 ) -> Iterator[Part]:
     """Yield the parts of blocks, one paragraph for each text.
 
@@ -159,9 +160,10 @@ def _parts_of(
         is_new: whether the model should answer their message now.
         reader: reads images and documents.
         deferred: tools that are defined where blocks refer to them, by name.
+        are_results: whether documents are those that a tool has read, which Claude Code puts next to the result.
     """
     for at, block in enumerate(blocks):
-        for part in block.parts(f"{where}.{at}", is_new, reader, deferred):
+        for part in block.parts(f"{where}.{at}", is_new and not (are_results and block.type == "document"), reader, deferred):
             yield Paragraph(part) if isinstance(part, str) else part
 
 
@@ -210,8 +212,8 @@ class AnthropicMessage(BaseModel):
 
         Args:
             where: name of the content's field.
-            is_new: whether the model should answer this message now. Elsewhere, and next to tool results, a model that can't see
-                reads “[image]” in place of images, so that the chat can continue.
+            is_new: whether the model should answer this message now. Elsewhere, and in tool results, a model that can't see reads
+                “[image]” in place of images, so that the chat can continue; see `PartReader.read`.
             reader: reads images and documents.
             deferred: tools that are defined where blocks refer to them, by name.
 
@@ -219,7 +221,7 @@ class AnthropicMessage(BaseModel):
             ApiError: an image or a document is refused.
         """
         kinds = [block.type for block in self.content]
-        text, images = self._content(where, is_new and "tool_result" not in kinds, reader)
+        text, images = self._content(where, is_new, reader)
         if self.role == "assistant":
             thinking = "\n\n".join(block.thinking for block in self.content if block.thinking)
             calls = tuple(block.call() for block in self.content if block.type == "tool_use")
@@ -233,7 +235,8 @@ class AnthropicMessage(BaseModel):
             yield Message(self.role, text, images=images)
 
     def _content(self, where: str, is_new: bool, reader: PartReader) -> Content:
-        content = joined(_parts_of(self.content, where, is_new, reader))
+        are_results = any(block.type == "tool_result" for block in self.content)
+        content = joined(_parts_of(self.content, where, is_new, reader, are_results=are_results))
         check_role(content[1], self.role)
         return content
 

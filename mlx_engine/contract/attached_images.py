@@ -28,6 +28,19 @@ _SIGNATURES = (
     (b"II+\0", "TIFF"),  # of more than 4 GB
     (b"MM\0+", "TIFF"),
 )
+_OTHERS = (  # formats that are not read
+    (b"BM", "BMP"),
+    (b"8BPS", "Photoshop"),
+    (b"\0\0\1\0", "ICO"),
+    (b"\0\0\0\x0cjP  ", "JPEG 2000"),
+    (b"\xff\x4f\xff\x51", "JPEG 2000"),
+    (b"\0\0\0\x0cJXL ", "JPEG XL"),
+    (b"\xff\x0a", "JPEG XL"),
+    (b"%PDF", "PDF"),
+    (b"%!PS", "PostScript"),
+    (b"<svg", "SVG"),
+    (b"<?xml", "SVG"),
+)
 _HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1")
 
 
@@ -38,6 +51,13 @@ def image_format(head: bytes) -> str | None:
     if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
         return "HEIC"
     return next((name for signature, name in _SIGNATURES if head.startswith(signature)), None)
+
+
+def other_format(head: bytes) -> str | None:
+    """Return the name of a format that isn't supported, by a file's first bytes, or None if it is unknown."""
+    if head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"):
+        return "AVIF"
+    return next((name for signature, name in _OTHERS if head.startswith(signature)), None)
 
 
 def image_type(data: bytes) -> str | None:
@@ -62,6 +82,9 @@ def check_image(data: bytes, name: str) -> None:
     if len(data) > MAX_IMAGE_BYTES:
         raise _too_large(name)
     if image_type(data) is None:
+        if (format := other_format(data[:16])) is not None:
+            template = "Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC."
+            raise UserError("image_format", template, name=name, format=format)
         template = "“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC."
         raise UserError("not_an_image", template, name=name)
 

@@ -174,7 +174,8 @@ class ChildProcess:
                     raise ChildFailure("slow")
                 if now > looked + _POLL_SECONDS:
                     looked = now
-                    if footprint(process.pid) > self.memory:
+                    held = footprint(process.pid)
+                    if process.poll() is None if held is None else held > self.memory:  # never unwatched
                         raise ChildFailure("large")
                 for key, _ in selector.select(_POLL_SECONDS):
                     if key.fileobj is process.stdin:
@@ -203,13 +204,12 @@ def _reason(status: int) -> str:
     return {child_loop.TOO_LARGE: "large", -signal.SIGALRM: "slow"}.get(status, "ended")
 
 
-def footprint(pid: int) -> int:
-    """Return the bytes of memory that a process holds; 0 if it has ended."""
+def footprint(pid: int) -> int | None:
+    """Return the bytes of memory that a process holds; None if they can't be read, such as after its end."""
     if sys.platform == "darwin":
         usage = (ctypes.c_uint64 * 16)()  # struct rusage_info_v0, whose last fields are resident size, footprint, start, and exit
-        ctypes.CDLL(None).proc_pid_rusage(pid, 0, usage)
-        return usage[9]
+        return usage[9] if ctypes.CDLL(None).proc_pid_rusage(pid, 0, usage) == 0 else None
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except OSError:
-        return 0
+        return None

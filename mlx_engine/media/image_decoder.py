@@ -10,7 +10,7 @@ from contextlib import suppress
 import pi_heif
 from PIL import Image
 
-from mlx_engine.contract.attached_images import image_format
+from mlx_engine.contract.attached_images import image_format, other_format
 from mlx_engine.media.unreadable import Unreadable
 
 MOST_PIXELS = 128_000_000  # of a file; a decoded pixel takes 4 bytes, and up to two copies exist
@@ -26,20 +26,6 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-# Formats that are not read, by the beginnings of their files
-_OTHERS = (
-    (b"BM", "BMP"),
-    (b"8BPS", "Photoshop"),
-    (b"\0\0\1\0", "ICO"),
-    (b"\0\0\0\x0cjP  ", "JPEG 2000"),
-    (b"\xff\x4f\xff\x51", "JPEG 2000"),
-    (b"\0\0\0\x0cJXL ", "JPEG XL"),
-    (b"\xff\x0a", "JPEG XL"),
-    (b"%PDF", "PDF"),
-    (b"%!PS", "PostScript"),
-    (b"<svg", "SVG"),
-    (b"<?xml", "SVG"),
-)
 
 Image.MAX_IMAGE_PIXELS = None  # `_opened` checks the size and says it
 pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
@@ -80,11 +66,8 @@ def format_of(data: memoryview) -> str:
     head = bytes(data[:16])
     if (known := image_format(head)) is not None:
         return known
-    if head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"):
-        raise Unreadable("image_format", format="AVIF")
-    for beginning, format in _OTHERS:
-        if head.startswith(beginning):
-            raise Unreadable("image_format", format=format)
+    if (other := other_format(head)) is not None:
+        raise Unreadable("image_format", format=other)
     raise Unreadable("image_unknown")
 
 
@@ -126,8 +109,8 @@ def _orientation(image: Image.Image, format: str) -> int:
 
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I;16"):  # 16-bit gray, which Pillow would clip
-        high = image.tobytes()[0 if image.mode == "I;16B" else 1 :: 2]
-        return Image.frombytes("L", image.size, high).convert("RGB")
+        clear = image.info.get("transparency")
+        return image.convert("I").point([255 if level == clear else level >> 8 for level in range(1 << 16)], "L").convert("RGB")
     if image.mode in ("I", "F", "LAB", "HSV"):
         raise Unreadable("image_mode")
     if not image.has_transparency_data:

@@ -24,6 +24,7 @@ class CacheAdapter:
     can_cut = False  # whether all tokens after an earlier position can be dropped
     row_arrays = 0  # number of arrays that `rows` returns
     shift = 0  # see `Caches.shift`
+    shifts = False  # whether passes follow it
 
     def __init__(self, cache: Any) -> None:
         self.cache = cache

@@ -64,6 +64,7 @@ class Caches:
 
     @shift.setter
     def shift(self, shift: int) -> None:
+        assert not shift or all(each.shifts for each in self.adapters), "a cache's rows can't be shifted"
         self._shift = shift
         for each in self.adapters:
             each.shift = shift

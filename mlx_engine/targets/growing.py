@@ -38,6 +38,7 @@ class GrowingCache(CacheAdapter):
     row_arrays = 2
     keys, values = _buffer("keys"), _buffer("values")
     compilable = True  # whether layers can be compiled in this pass
+    shifts = True
 
     def begin(self, block: bool) -> Any:
         return ShiftedCache(self.cache, self.shift) if self.shift else self.cache

@@ -58,6 +58,8 @@ class RecurrentBlock:
 class RecurrentCache(CacheAdapter):
     """Adapter of an `ArraysCache`, which it replaces in blocks."""
 
+    shifts = True  # it has no positions
+
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)
         self.compilable = False  # whether the pass is queued, so that layers can be compiled

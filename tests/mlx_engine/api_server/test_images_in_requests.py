@@ -177,6 +177,22 @@ def test_a_model_that_cannot_see_reads_names_in_results_and_refuses_new_images(d
         asked(content, replace(BLIND, why_cannot_see=why))
 
 
+def test_an_image_next_to_a_result_is_as_new_as_one_without() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "content": in_message([(PNG, "auto")])}
+    body = {"messages": [{"role": "user", "content": [result, *in_message([(PNG, "auto")])]}], "max_tokens": 9}
+    with pytest.raises(ApiError, match=r"“messages\.0\.content\.1” has the type “image”, but the model reads only text"):
+        MessagesExchange(body).begin(BLIND)
+    later = [*body["messages"], {"role": "assistant", "content": "Sorry."}, {"role": "user", "content": "Go on."}]
+    found = MessagesExchange(body | {"messages": later}).begin(BLIND)[0].messages
+    assert [each.content for each in found] == ["[image]", "[image]", "Sorry.", "Go on."]
+
+
+@pytest.mark.parametrize(("data", "format"), [(b"BM" + bytes(60), "BMP"), (b"\0\0\0\x1cftypavif", "AVIF"), (b"<svg/>", "SVG")])
+def test_a_format_that_cannot_be_read_is_named(data: bytes, format: str) -> None:
+    with pytest.raises(ApiError, match=f"because {format} isn't supported"):
+        chat(in_chat([(data, "auto")]))
+
+
 HTTP, STORED = "https://example.com/a.png", "file-123"
 BROKEN: list[tuple[str, Any, str]] = [
     ("chat", {"type": "image_url", "image_url": {"url": HTTP}}, "image_url.url"),

@@ -20,7 +20,7 @@ from mlx_engine.media import image_decoder, images, media_process
 from mlx_engine.media.images import ImageFacts, image_size, pixels
 from mlx_engine.media.media_process import MediaCancelled
 from tests.mlx_engine.conftest import GOLDEN
-from tests.mlx_engine.media.made_media import HEIC, dozen, exif, picture, png_of_size, saved
+from tests.mlx_engine.media.made_media import HEIC, chunk, dozen, exif, picture, png_of_size, saved
 
 PICTURES = GOLDEN / "vision" / "pictures"
 # Sizes and digests of tests/golden's resized pictures, for Qwen and for Gemma
@@ -111,6 +111,11 @@ def test_sixteen_bits_are_halved_and_not_clipped() -> None:
         np.testing.assert_array_equal(upright(saved(Image.fromarray(values), format)), expected)
     big_endian = Image.frombytes("I;16B", (32, 32), values.astype(">u2").tobytes())
     np.testing.assert_array_equal(upright(saved(big_endian, "TIFF")), expected)
+    clear = saved(Image.fromarray(values), "PNG")
+    at = clear.index(b"IDAT") - 4
+    clear = clear[:at] + chunk(b"tRNS", b"\x12\x40") + clear[at:]  # one level is clear
+    expected[values == 0x1240] = 255
+    np.testing.assert_array_equal(upright(clear), expected)
 
 
 def test_inks_and_bits_become_colors() -> None:
@@ -237,9 +242,10 @@ def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     media_process.images.stop()
 
 
-def test_the_watched_footprint_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("held", [media_process.MEMORY + 1, None])
+def test_the_watched_footprint_is_limited_and_readable(held: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS, which has no limit for it."""
-    monkeypatch.setattr(child_process, "footprint", lambda pid: media_process.MEMORY + 1)
+    monkeypatch.setattr(child_process, "footprint", lambda pid: held)
     with pytest.raises(UserError, match="too much memory"):
         pixels(saved(picture(), "PNG"), 8, 8)
 

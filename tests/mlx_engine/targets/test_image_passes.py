@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.contract.requests import Sampling
@@ -281,6 +282,15 @@ def test_a_pass_with_images_counts_the_rows_of_a_shifted_cache() -> None:
     found = [each for each in caches.begin(2, images=images) if isinstance(each, ImageCache)]
     assert caches.shift == -10 and {each.length.item() for each in found} == {caches.length - 2}
     assert {each.offset for each in found} == {caches.length - 2 - 10}
+
+
+def test_caches_whose_positions_cannot_be_shifted_refuse_a_shift() -> None:
+    for layer in (RotatingKVCache(8), CacheList(KVCache(), KVCache())):
+        caches = Caches([KVCache(), layer])
+        caches.shift = 0
+        with pytest.raises(AssertionError, match="can't be shifted"):
+            caches.shift = -1
+    Caches([KVCache(), ArraysCache(2)]).shift = -1
 
 
 WAYS: dict[str, tuple[Operations, bool]] = {
