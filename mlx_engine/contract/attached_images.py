@@ -54,7 +54,7 @@ def image_format(head: bytes) -> str | None:
 
 
 def other_format(head: bytes) -> str | None:
-    """Return the name of a format that isn't supported, by a file's first bytes, or None if it is unknown."""
+    """Return an unsupported format by a file's first bytes, or None if unknown."""
     if head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"):
         return "AVIF"
     return next((name for signature, name in _OTHERS if head.startswith(signature)), None)

@@ -205,7 +205,7 @@ def _reason(status: int) -> str:
 
 
 def footprint(pid: int) -> int | None:
-    """Return the bytes of memory that a process holds; None if they can't be read, such as after its end."""
+    """Return the bytes of memory that a process holds; None if it has ended."""
     if sys.platform == "darwin":
         usage = (ctypes.c_uint64 * 16)()  # struct rusage_info_v0, whose last fields are resident size, footprint, start, and exit
         return usage[9] if ctypes.CDLL(None).proc_pid_rusage(pid, 0, usage) == 0 else None
