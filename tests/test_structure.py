@@ -323,7 +323,7 @@ def test_nothing_is_specific_to_one_machine() -> None:
 def test_no_two_public_classes_share_a_name() -> None:
     found: dict[str, list[str]] = {}
     for path in (*sources("app"), *sources("mlx_engine")):
-        for node in nodes(path)[0].body:  # type: ignore[attr-defined]
+        for node in nodes(path)[0].body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
@@ -331,7 +331,7 @@ def test_no_two_public_classes_share_a_name() -> None:
 
 def test_every_module_has_a_docstring_and_first_lines_are_short() -> None:
     for path in (path for package in PACKAGES for path in sources(package)):
-        assert ast.get_docstring(nodes(path)[0]), f"{path.relative_to(ROOT)} has no docstring"  # type: ignore[arg-type]
+        assert ast.get_docstring(nodes(path)[0]), f"{path.relative_to(ROOT)} has no docstring"
         for node in nodes(path):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 first = (ast.get_docstring(node) or "").partition("\n")[0]

@@ -2,7 +2,7 @@
 
 python -m tests.app.sizes [--few] LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
 
-With --few, each text size has one window size, and the largest text the smallest window.
+With --few, only the largest text in the smallest window.
 """
 
 import os
@@ -97,7 +97,7 @@ def main(code: str, folder: Path | None, few: bool) -> int:
             screen.grab().save(str(folder / f"{name}.png"))
 
     screens: list[QWidget] = [window, *window.findChildren(QDialog)]
-    for percent, size in zip(reversed(PERCENT), SIZES, strict=True) if few else product(PERCENT, SIZES):
+    for percent, size in [(PERCENT[-1], SIZES[0])] if few else product(PERCENT, SIZES):
         slipstream.theme.set_text_size(round(DEFAULT_TEXT_SIZE * percent / 100))
         for screen in screens:
             screen.resize(size)

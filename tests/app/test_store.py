@@ -18,6 +18,7 @@ from app.text import language
 from app.text.plain_text import clean
 from tests.app.chats import chats, same
 from tests.app.scripted_engine import commit, done
+from tests.examples import sampled
 
 DATABASES = Path(__file__).parent / "databases"
 
@@ -50,6 +51,7 @@ def is_sound(store: Store) -> bool:
 # Round trips
 
 
+@sampled(8)
 @given(chats())
 def test_a_saved_chat_is_loaded_unchanged(chat: Chat) -> None:
     with closing(Store(None)) as store:

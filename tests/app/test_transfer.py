@@ -23,6 +23,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
 from tests.app.chats import chats, same
 from tests.app.scripted_engine import commit, done
+from tests.examples import SAMPLE, sampled
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -38,6 +39,7 @@ def summary(chat: Chat, folder: str = "", pinned: bool = False) -> ChatSummary:
 # Slipstream's JSON
 
 
+@sampled(5)
 @given(st.lists(st.tuples(chats(), st.booleans(), st.booleans()), min_size=1, max_size=3))
 def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
     folder = Folder("f", "Work & play", 5.0)
@@ -92,6 +94,7 @@ def test_a_chat_whose_folder_is_not_text_has_none(value: object) -> None:
     assert chat_import.from_json(record, "a file").chats[0].folder == ""
 
 
+@sampled(8)
 @given(chats(), st.data())
 def test_a_field_of_another_type_loses_no_other_field(chat: Chat, data: st.DataObject) -> None:
     """It lost all statistics of a reply."""
@@ -240,14 +243,14 @@ def test_a_database_that_was_moved_aside_can_be_imported_and_stays_unchanged(tmp
 
 
 def test_everything_readable_in_a_damaged_database_is_imported(tmp_path: Path) -> None:
-    """Damage each page in turn: nearly every chat is read from nearly every file."""
+    """Damage each page in turn (in `make test`, every third): nearly every chat is read from nearly every file."""
     with closing(Store(tmp_path / "whole.db")) as store:
         for number in range(12):
             chat = Chat()
             chat.ask(f"Question {number} " + "word " * 300, "plain").reply.accept(commit("Yes."), 0.0)
             store.save(Snapshot.of(chat, chat.root.below()))
     whole = (tmp_path / "whole.db").read_bytes()
-    numbers = range(1, len(whole) // 4096)
+    numbers = range(1, len(whole) // 4096, 3 if SAMPLE else 1)
     found: list[int] = []
     for number, harm in zip(numbers, itertools.cycle((b"\xff" * 4096, bytes(4096))), strict=False):
         file = tmp_path / "damaged.db"

@@ -397,15 +397,14 @@ def test_a_bundle_that_is_too_big_is_found(whole: Path) -> None:
     assert len(findings) == 1 and "more than the limit of 1 MB" in findings[0]
 
 
-def test_the_command_prints_errors_and_sets_the_exit_code(whole: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "packaging/check_bundle.py")]
-    good = subprocess.run([*command, str(whole), "--signed"], capture_output=True, text=True)
-    assert good.returncode == 0 and "No problems found." in good.stdout, good.stdout + good.stderr
+def test_the_command_prints_errors_and_sets_the_exit_code(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main([str(whole), "--signed"]) == 0 and "No problems found." in capsys.readouterr().out
     app = copied(whole, tmp_path)
     (app / LIBMLX).with_name("mlx.metallib").unlink()
-    broken = subprocess.run([*command, str(app)], capture_output=True, text=True)
-    assert broken.returncode == 1 and "error Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
-    assert subprocess.run([*command, str(tmp_path)], capture_output=True).returncode == 2
+    assert check.main([str(app)]) == 1
+    assert "error Contents/Resources/app_packages/mlx/lib/mlx.metallib" in capsys.readouterr().out
+    command = [sys.executable, str(ROOT / "packaging/check_bundle.py"), str(tmp_path)]
+    assert subprocess.run(command, capture_output=True).returncode == 2
 
 
 @pytest.mark.long

@@ -135,7 +135,9 @@ def test_long_reply_costs_a_bounded_number_of_calls_per_character(name: str) -> 
     assert calls(lambda: StreamingMarkdown((unit * length)[:length])) < CALLS_PER_CHAR * length
 
 
-STREAMED = ["open brackets", "open images", "open links", "open formulas", "short lines"]
+STREAMED = (
+    ["open links", "short lines"] if SAMPLE else ["open brackets", "open images", "open links", "open formulas", "short lines"]
+)
 
 
 @pytest.mark.parametrize("name", STREAMED)

@@ -184,7 +184,7 @@ BEFORE = {"code": "```python\n", "a table": "| a | b |\n|---|---|\n"}
 
 @pytest.mark.parametrize("kind", LONG)
 def test_the_cost_of_an_update_does_not_grow_with_the_reply(kind: str) -> None:
-    text = BEFORE.get(kind, "") + LONG[kind] * (32_000 // len(LONG[kind]))
+    text = BEFORE.get(kind, "") + LONG[kind] * (16_000 // len(LONG[kind]))
     streaming_, costs = StreamingMarkdown(), []
     for at in range(0, len(text), 40):
         before = streaming_.parsed_chars
@@ -196,7 +196,7 @@ def test_the_cost_of_an_update_does_not_grow_with_the_reply(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_text_is_parsed_at_most_three_times(kind: str) -> None:
-    text = BEFORE.get(kind, "") + LONG[kind] * (60_000 // len(LONG[kind]))
+    text = BEFORE.get(kind, "") + LONG[kind] * (20_000 // len(LONG[kind]))
     streaming_ = StreamingMarkdown()
     streaming_.append(text)
     assert streaming_.parsed_chars <= 3 * len(text)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import pytest
 from hypothesis import given
 from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QTextCharFormat
@@ -126,26 +125,26 @@ def test_a_reply_that_ends_early_says_so(begin: Begin) -> None:
     assert dflash.difference_button.text() == "Ends here; the other reply continues"
 
 
-@pytest.mark.parametrize(
-    "plain, dflash, quoted",
-    [
-        ("Nine or  ten.", "Nine or ten.", None),
-        ("Nine.\n\nTen.", "Nine.\nTen.", None),
-        ("Nine. ", "Nine.", None),
-        ("Nine" + " " * 60 + "or ten.", "Nine or ten.", None),
-        ("Nineteen", "Nine teen", ("“Nineteen”", "“Nine teen”")),
-        ("Nine \n", "Nine ten", ("Ends here", "“ten”")),
-        ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
-    ],
+SPACES = (
+    ("Nine or  ten.", "Nine or ten.", None),
+    ("Nine.\n\nTen.", "Nine.\nTen.", None),
+    ("Nine. ", "Nine.", None),
+    ("Nine" + " " * 60 + "or ten.", "Nine or ten.", None),
+    ("Nineteen", "Nine teen", ("“Nineteen”", "“Nine teen”")),
+    ("Nine \n", "Nine ten", ("Ends here", "“ten”")),
+    ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
 )
-def test_no_words_are_quoted_if_only_spaces_differ(begin: Begin, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
+
+
+def test_no_words_are_quoted_if_only_spaces_differ(begin: Begin) -> None:
     dialog = opened(begin())
-    dialog.show_record(forged(dialog.record, plain, dflash))
-    shown = [side.difference_button.text() for side in dialog.sides]
-    if quoted is None:
-        assert shown == ["Spaces or line breaks differ from here on"] * 2
-    else:
-        assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
+    for plain, dflash, quoted in SPACES:
+        dialog.show_record(forged(dialog.record, plain, dflash))
+        shown = [side.difference_button.text() for side in dialog.sides]
+        if quoted is None:
+            assert shown == ["Spaces or line breaks differ from here on"] * 2
+        else:
+            assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
 
 
 def test_thinking_that_ends_early_is_shown_at_its_end(begin: Begin) -> None:
@@ -176,25 +175,27 @@ def test_thinking_with_a_difference_opens(begin: Begin) -> None:
     assert side.thinking.is_open and [text for text, _ in marked(side)] == ["one,"]
 
 
-@pytest.mark.parametrize(
-    "plain, dflash, wanted",
-    [
-        ("```python\nx = 1\ny = 2\n```\n", "```python\nx = 1\ny = 3\n```\n", "2"),
-        ("| a | b |\n|---|---|\n| c | d |\n", "| a | b |\n|---|---|\n| c | e |\n", "d"),
-        ("Some **bold** word", "Some **brave** word", "old"),
-        ("Für 𝔸𝔹 gilt es.", "Für 𝔸𝔹 giltig.", "es."),
-        ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one character, so its line is marked
-        ("One *two* three.", "One **two** three.", None),
-    ],
+KINDS = (
+    ("```python\nx = 1\ny = 2\n```\n", "```python\nx = 1\ny = 3\n```\n", "2"),
+    ("| a | b |\n|---|---|\n| c | d |\n", "| a | b |\n|---|---|\n| c | e |\n", "d"),
+    ("Some **bold** word", "Some **brave** word", "old"),
+    ("Für 𝔸𝔹 gilt es.", "Für 𝔸𝔹 giltig.", "es."),
+    ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one character, so its line is marked
+    ("One *two* three.", "One **two** three.", None),
 )
-def test_the_mark_works_in_every_kind_of_block(begin: Begin, plain: str, dflash: str, wanted: str | None) -> None:
+
+
+def test_the_mark_works_in_every_kind_of_block(begin: Begin) -> None:
     app = begin()
     dialog = opened(app)
-    dialog.show_record(forged(dialog.record, plain, dflash))
     side = dialog.sides[0]
-    app.until(lambda: bool(marked(side)))  # rows of a table are built after its layout
-    assert side.blocks.difference_rect is not None
-    assert wanted is None or wanted in marked(side)[0][0]
+    for plain, dflash, wanted in KINDS:
+        dialog.show_record(forged(dialog.record, "Same.", "Same."))
+        app.until(lambda: not marked(side))
+        dialog.show_record(forged(dialog.record, plain, dflash))
+        app.until(lambda: bool(marked(side)))  # rows of a table are built after its layout
+        assert side.blocks.difference_rect is not None
+        assert wanted is None or wanted in marked(side)[0][0]
 
 
 @given(same=texts, one=texts, other=texts)
