@@ -14,6 +14,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,14 +66,19 @@ def engine_texts() -> dict[str, tuple[str, str]]:
     return found
 
 
+@cache
+def trees(package: str) -> dict[Path, ast.Module]:
+    """Return the syntax trees of a package, by file."""
+    return {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted((ROOT / package).rglob("*.py"))}
+
+
 def _calls(package: str, errors: set[str] | None = None) -> Iterator[tuple[str, ast.Call]]:
     """Yield all calls with their files, and add names of error subclasses to `errors`."""
-    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted((ROOT / package).rglob("*.py"))}
-    for tree in trees.values() if errors is not None else ():
+    for tree in trees(package).values() if errors is not None else ():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & errors:
                 errors.add(node.name)
-    for file, tree in trees.items():
+    for file, tree in trees(package).items():
         template: ast.expr | None = None
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.Call)]
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):

@@ -437,11 +437,11 @@ sys.exit(application.run(["slipstream"]))
 """
 
 
-# The second bypasses the window. The third leaves a thread that never ends, as on a disk that doesn't answer.
+# A thread that never ends, as on a disk that doesn't answer
 BUSY = "self.services.picker.background.run(__import__('threading').Event().wait)"
 
 
-@pytest.mark.parametrize("end", ["self.window.close()", "QApplication.exit(0)", f"{BUSY}; self.window.close()"])
+@pytest.mark.parametrize("end", [f"{BUSY}; QApplication.exit(0)", pytest.param("self.window.close()", marks=pytest.mark.long)])
 def test_no_process_is_left_when_the_app_has_quit(file: File, tmp_path: Path, end: str) -> None:
     slow = file("slow.pdf", slow_pdf())
     process = python(ENDING.replace("{end}", end), tmp_path, HOME=str(tmp_path), PDF=str(slow))

@@ -24,7 +24,7 @@ from mlx_engine.contract.errors import UserError
 from tests.app.scripted_engine import commit, done
 from tests.examples import SAMPLED
 
-CASES = 50 if settings().max_examples < SAMPLED else 1000
+CASES = 30 if settings().max_examples < SAMPLED else 1000
 COLUMNS = {
     "chat": ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings"),
     "message": ("id", "chat", "parent", "chosen", "text", "thinking", "created", "running", "details", "suppliers"),

@@ -23,9 +23,11 @@ from tests.app.chats import chats, same
 from tests.app.conftest import Session
 from tests.app.scripted_engine import commit
 from tests.app.test_chats_window import chat_with
+from tests.examples import SAMPLE, sampled
 
 Begin = Callable[..., Session]
 files = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+few = settings(files, max_examples=7) if SAMPLE else files
 
 
 def conversation(number: int, *said: str, dated: bool = True, ids: bool = True) -> dict[str, Any]:
@@ -86,7 +88,7 @@ def test_an_import_of_the_same_file_adds_nothing(tmp_path: Path, made: list[list
         assert counts(import_into(store, write(tmp_path / "own.json", before))) == (0, len(made), 0)
 
 
-@files
+@few
 @given(st.lists(chats(), min_size=1, max_size=4))
 def test_an_import_of_an_exported_library_adds_nothing(tmp_path: Path, made: list[Chat]) -> None:
     with closing(library(*made)) as store:
@@ -125,6 +127,7 @@ def test_only_changed_and_new_chats_of_a_newer_file_are_offered(
         assert counts(import_into(store, tmp_path / "new.json")) == (0, len(made) + (0 if own else extra), 0)
 
 
+@sampled(8)
 @given(chats(), chats())
 def test_a_merge_keeps_every_message_and_adds_those_of_the_file(mine: Chat, theirs: Chat) -> None:
     """Both continue the same chat: nothing of either is lost, and the user's branch stays in view."""

@@ -162,8 +162,8 @@ def test_no_text_is_translated_at_import() -> None:
                 yield inner
                 yield from at_import(inner)
 
-    for file in (ROOT / "app").rglob("*.py"):
-        calls = [node for node in at_import(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    for file, tree in tool().trees("app").items():
+        calls = [node for node in at_import(tree) if isinstance(node, ast.Call)]
         assert not [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "tr"], file
 
 
