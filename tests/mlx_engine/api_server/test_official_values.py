@@ -63,7 +63,7 @@ def asked(dialect: str, prompt: dict[str, Any] | None = None, **fields: Any) -> 
 
 @dialects
 @given(seed=st.integers(-(2**63), 2**64 - 1) | st.sampled_from([-1, 0, -(2**63), 2**63, 2**63 - 1, 2**64 - 1]))
-@sampled(4)
+@sampled(2)
 def test_the_reported_seed_gives_the_same_reply_again(demo_server: Serving, dialect: str, seed: int) -> None:
     first = reply(demo_server, dialect, temperature=1.0, seed=seed)
     reported = first["slipstream"]["seed"]
@@ -73,10 +73,9 @@ def test_the_reported_seed_gives_the_same_reply_again(demo_server: Serving, dial
 
 
 @dialects
-@pytest.mark.parametrize("zero", [0, 0.0, -0.0])
-def test_a_top_p_of_0_leaves_the_most_likely_token(demo_server: Serving, dialect: str, zero: float) -> None:
+def test_a_top_p_of_0_leaves_the_most_likely_token(demo_server: Serving, dialect: str) -> None:
     greedy = reply(demo_server, dialect, temperature=0)
-    found = reply(demo_server, dialect, temperature=1.5, top_p=zero, top_k=40, min_p=0.1)
+    found = reply(demo_server, dialect, temperature=1.5, top_p=0, top_k=40, min_p=0.1)
     assert text_of(found) == text_of(greedy)
     if dialect == "responses":
         assert (found["top_p"], found["temperature"]) == (0, 1.5)
@@ -103,10 +102,10 @@ def test_an_empty_message_is_answered(demo_server: Serving, dialect: str, conten
     for before in ([], [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]):
         chat = [*before, {"role": "user", "content": content}]
         assert asked(dialect, {name: chat}).messages[-1].role == "user"
-        response = demo_server.post(path, **{name: chat, limit: 4})
+        response = demo_server.post(path, **{name: chat, limit: 1})
         assert response.status_code == 200, response.text
     if dialect == "responses":
-        assert demo_server.post(path, input="", max_output_tokens=4).status_code == 200
+        assert demo_server.post(path, input="", max_output_tokens=1).status_code == 200
 
 
 def test_results_of_tools_are_not_followed_by_an_empty_message() -> None:

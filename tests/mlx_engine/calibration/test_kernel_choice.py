@@ -1,26 +1,28 @@
 """Kernels are used for the rows for which they are right and save time, as far as paired measurements show."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.calibration import kernel_choice
 from mlx_engine.calibration.kernel_trials import Names, TrialRecord, band_rows, numbers, rows_by_kernel
 from mlx_engine.contract.machine_events import KernelRows, row_ranges
 from mlx_engine.kernels.operations import ALL_ROWS, KERNELS, SEVERAL_ROWS
+from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.calibration.simulated_mac import CHIPS, DEPTHS, WIDTHS, ChipMac, Gain, SimulatedMac, always
 
 # Seconds of a round by width
 M1 = {2: 0.15, 3: 0.2, 4: 0.24, 5: 0.28, 6: 0.29, 8: 0.29, 12: 0.29, 16: 0.3}
 M4_PRO = {2: 0.025, 3: 0.025, 4: 0.027, 5: 0.031, 6: 0.032, 8: 0.034, 12: 0.05, 16: 0.062}
 M5_MAX = {2: 0.012, 3: 0.0122, 4: 0.0125, 5: 0.013, 6: 0.0135, 8: 0.014, 12: 0.017, 16: 0.018}
+SEEDS = range(1 if SAMPLE else 4)
 EVERYTHING_HALF_A_PERCENT = dict.fromkeys(KERNELS, always(0.005))
 
 
 @pytest.mark.parametrize("noise", [0.004, 0.03])
 @pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
 def test_each_chip_runs_the_kernels_that_its_costs_favor(chip, noise: float) -> None:
-    for seed in range(2):
+    for seed in range(1 if SAMPLE else 2):
         mac = ChipMac(chip, noise=noise, seed=seed)
         found = mac.select()
         used = mac.used(found)
@@ -44,7 +46,7 @@ def test_each_chip_runs_the_kernels_that_its_costs_favor(chip, noise: float) -> 
     ),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=25)
+@sampled(8)
 def test_the_choice_is_the_cheapest_correct_set_for_every_width(base: list[float], gains: dict[str, list], seed: int) -> None:
     """Gains and losses of at least 4%, in any order, and wrong results at any widths."""
 
@@ -75,7 +77,7 @@ def test_wrong_results_for_some_rows_exclude_only_these() -> None:
     assert "verify_attention" in mac.used(found)[6144][16]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_loss_at_one_row_does_not_turn_a_kernel_off_where_plain_steps_do_not_run_it(seed: int) -> None:
     gains = {"verify_matmul": always(0.15), "block_verify": always(0.01)}
     assert SimulatedMac(M4_PRO, gains, seed=seed).used() == {depth: {width: set(gains) for width in WIDTHS} for depth in DEPTHS}
@@ -85,7 +87,7 @@ def test_a_loss_at_one_row_does_not_turn_a_kernel_off_where_plain_steps_do_not_r
     assert "block_verify" not in reasons
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_in_float32_a_kernel_runs_any_number_of_rows_or_none(seed: int) -> None:
     """A row must have the same sums alone and in every block. The time per token counts, at the widths that rounds choose."""
     gains = {"verify_matmul": lambda width, depth: 0.3 if width > 4 else -0.1, "verify_attention": lambda width, depth: -0.05}
@@ -95,7 +97,7 @@ def test_in_float32_a_kernel_runs_any_number_of_rows_or_none(seed: int) -> None:
     assert numbers(used["verify_matmul"][:1], 16) == ALL_ROWS
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_kernel_that_wins_only_in_long_contexts_is_used_there(seed: int) -> None:
     gains = {"verify_attention": lambda width, depth: 0.0015 * (depth - 2000) / 100, "verify_matmul": always(0.1)}
     found = SimulatedMac(M4_PRO, gains, seed=seed).select()
@@ -106,7 +108,7 @@ def test_a_kernel_that_wins_only_in_long_contexts_is_used_there(seed: int) -> No
     assert row_ranges(next(trial for trial in found.trials if trial.kernel == "verify_matmul").used_at) == "2–16"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1 if SAMPLE else 3))
 @pytest.mark.parametrize("rounds", [M1, M4_PRO, M5_MAX], ids=["M1", "M4 Pro", "M5 Max"])
 def test_savings_of_half_a_percent_are_kept(rounds: dict[int, float], seed: int) -> None:
     """The turns differ by 10%, far more than the kernels, and still agree."""
@@ -117,7 +119,7 @@ def test_savings_of_half_a_percent_are_kept(rounds: dict[int, float], seed: int)
     assert sum(off) > 0.95 * len(off)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_kernels_that_save_nothing_are_off(seed: int) -> None:
     def share(gain: float) -> float:
         mac = SimulatedMac(M4_PRO, dict.fromkeys(KERNELS, always(gain)), seed=seed)
@@ -129,7 +131,7 @@ def test_kernels_that_save_nothing_are_off(seed: int) -> None:
     assert share(-0.02) == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_kernel_counts_by_what_it_adds_to_the_others(seed: int) -> None:
     """Two kernels save the same work. Each would win alone, but next to the better one, the other costs time."""
 

@@ -133,7 +133,7 @@ class TestConfidence:
         """Simulate drafts whose chances vary by `spread` from round to round; without confidence if `bias` is None."""
         table = CostTable((0,), (1, 8), (1.0,), ((1.05, 2.6),), ((0.2, 0.2),))
         draw, controller, seconds, tokens = random.Random(1), AutomaticWidth(PairHistory(8, table)), 0.0, 0
-        while tokens < 6000:
+        while tokens < (2500 if SAMPLE else 6000):
             odds, choice, accepted = draw.gauss(1.0, spread), controller.choose(100), 0
             if bias is not None and choice.kind != PLAIN_STEP and not choice.trial:
                 choice = controller.fit(choice, 100, [odds + bias] * 7)
@@ -288,7 +288,7 @@ class TestAutomaticWidth:
                 self.waiting = outcome
 
         where = machine("M4 Pro, 27B 8-bit")
-        for text in TEXTS[:: 2 if SAMPLE else 1]:
+        for text in TEXTS[:: 3 if SAMPLE else 1]:
             ease = text.ease(900, random.Random(3))
             best = min(decode(where, ease, text.later, FixedWidth(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
             assert best / decode(where, ease, text.later, Late(PairHistory(8, where.table)), 2048, 3)[0] > 0.94
@@ -372,7 +372,7 @@ class TestReplies:
         return took, decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0], outcomes
 
     @on_each(DEMO, *MACHINES)
-    @pytest.mark.parametrize("tokens", [30, 95, 300])
+    @pytest.mark.parametrize("tokens", [30, 95, pytest.param(300, marks=pytest.mark.long)])
     def test_hopeless_replies_after_easy_ones_lose_at_most_three_percent(self, where, tokens):
         history = PairHistory(where.block, where.table)
         for seed in range(10):

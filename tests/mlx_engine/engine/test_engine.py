@@ -23,6 +23,7 @@ from mlx_engine.contract.requests import (
 from mlx_engine.decoding.width import WIDTH_1_REQUESTED
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs import families
+from tests.examples import sampled
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -164,6 +165,7 @@ def test_width_one_does_not_accumulate_features(tiny):
     assert held[160] - held[20] < 140 * 256  # the outputs of 2 taps are 512 bytes per token
 
 
+@sampled(3)
 @given(temperature=st.sampled_from([0.6, 1.0]), seed=st.integers(0, 2**64 - 1))
 def test_a_sampled_text_depends_on_the_seed_alone(tiny, temperature, seed):
     request = tokens(PROMPT, temperature, seed=seed, max_tokens=24)

@@ -12,6 +12,7 @@ from mlx_engine.formats.call_reader import CallReader
 from mlx_engine.formats.format_registry import FORMATS
 from mlx_engine.formats.mlx_lm_calls import MlxLmCalls
 from mlx_engine.formats.muse import Muse
+from tests.examples import sampled
 from tests.mlx_engine.formats import made_calls
 from tests.mlx_engine.formats.made_calls import TOOLS, WRITTEN, call, format_of, tokenizer_of, written
 
@@ -61,6 +62,7 @@ def named(calls):
 
 
 @FAMILIES
+@sampled(6)
 @given(calls=CALLS, prose=st.sampled_from(["", "Let me see.\n"]))
 def test_calls_are_read_as_the_template_writes_them(family, calls, prose):
     """mlx-lm has a parser for most formats. It reads the same."""
@@ -86,6 +88,7 @@ def pieces(family):
 
 
 @FAMILIES
+@sampled(6)
 @given(data=st.data(), ended=st.booleans())
 def test_streamed_text_gives_what_the_whole_text_gives(family, data, ended):
     text = data.draw(pieces(family))
@@ -104,6 +107,7 @@ def test_a_call_can_be_cut_anywhere(family):
 
 
 @FAMILIES
+@sampled(6)
 @given(data=st.data())
 def test_damaged_calls_lose_no_text(family, data):
     text = written(family, [call("weather", {"city": "Köln", "days": 3}), call("clock", {})])

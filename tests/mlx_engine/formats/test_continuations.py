@@ -62,7 +62,7 @@ TEMPLATES: dict[str, tuple[Callable[[], TokenizerWrapper], list[int]]] = {
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 
 
-@pytest.fixture(scope="module", params=["e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"])
+@pytest.fixture(scope="module", params=["e2e_gpt_oss", "e2e_qwen3_5", pytest.param("e2e_qwen3", marks=pytest.mark.long)])
 def chatting(request):
     """A reference pair of each cache kind that chats in words."""
     engine = loaded(GOLDEN / request.param / "target", GOLDEN / request.param / "drafter")

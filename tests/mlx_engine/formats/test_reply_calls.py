@@ -13,6 +13,7 @@ from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.engine import generation
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.reply_text import ReplyText
+from tests.examples import sampled
 from tests.mlx_engine.formats.made_calls import FAMILIES, TOOLS, asked, call, events_of, tokenizer_of, written
 from tests.mlx_engine.formats.made_tokenizers import QWEN3, ids, made
 
@@ -81,6 +82,7 @@ def test_whitespace_before_a_call_belongs_to_the_call():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@sampled(5)
 @given(blocks=st.lists(st.integers(1, 30), max_size=30), stop=st.sampled_from([(), ("Köln",), ("see", "clock"), (".\n\n",)]))
 def test_blocks_do_not_change_text_and_calls(family, blocks, stop):
     tokens = reply_with_calls(family)
@@ -88,6 +90,7 @@ def test_blocks_do_not_change_text_and_calls(family, blocks, stop):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@sampled(5)
 @given(data=st.data())
 def test_damaged_replies_give_the_same_in_all_blocks(family, data):
     tokens = list(reply_with_calls(family))

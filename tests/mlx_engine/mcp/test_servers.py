@@ -271,8 +271,7 @@ def forked(servers: RunningServers, leaves: str = "") -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("leaves", ["", "group", "session"])
-@pytest.mark.parametrize("mode", ["", "stubborn"])
+@pytest.mark.parametrize(("mode", "leaves"), [("", "session"), ("stubborn", "group")])
 def test_a_server_is_ended_with_its_children(mode: str, leaves: str) -> None:
     servers = RunningServers(made(mode))
     children = forked(servers, leaves)

@@ -16,6 +16,7 @@ from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse
 from mlx_engine.models.configs.target_config import pair_problem
+from tests.examples import sampled
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafters.drafter_cases import flat, speculators
 
@@ -336,6 +337,7 @@ def places(config: dict) -> list[tuple[str, ...]]:
     return found + [(name, *rest) for name, value in config.items() if isinstance(value, dict) for rest in places(value)]
 
 
+@sampled(4)
 @given(data=st.data())
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_config_that_is_changed_at_random_parses_or_is_refused_by_a_field(name, data):

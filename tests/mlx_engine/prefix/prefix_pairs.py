@@ -38,7 +38,7 @@ PAIRS = {
     "assistant": "gemma4_assistant_2",
 }
 BLOCK = 8
-LONGEST = 10 if SAMPLE else 40  # tokens of a drawn reply
+LONGEST = 6 if SAMPLE else 40  # tokens of a drawn reply
 STATES_EVERY = 3 * BLOCK
 
 

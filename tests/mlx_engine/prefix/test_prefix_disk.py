@@ -32,6 +32,7 @@ from tests.mlx_engine.prefix.saved_parts import damage
 # What depends little on the kind of caches and contexts is tested with some of them
 in_few = on("engine", "growing", "rotating", "recurrent", "dspark", "assistant")
 in_two = on("engine", "growing", "recurrent")
+in_one = on("engine", "recurrent")
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
@@ -94,7 +95,7 @@ def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path
     assert stats.disk_tokens == stats.reused_tokens >= len(prompt) - 4
 
 
-@in_few
+@on("engine", "rotating", "recurrent")
 def test_states_that_memory_no_longer_holds_are_not_saved(engine, tmp_path):
     begin(engine, tmp_path)
     prompt = PROMPT * 7
@@ -112,7 +113,7 @@ def test_states_that_memory_no_longer_holds_are_not_saved(engine, tmp_path):
         assert got.stats.accepted_per_round == expected.stats.accepted_per_round
 
 
-@in_two
+@in_one
 def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     begin(engine, tmp_path)
     reply(engine, tokens(PROMPT * 7, max_tokens=20, reuse=True, private=True))
@@ -120,7 +121,7 @@ def test_a_private_chat_leaves_nothing_on_disk(engine, tmp_path):
     assert not list(tmp_path.glob("*.safetensors"))
 
 
-@in_few
+@in_two
 def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
     """Of 32 parts, the first three. All others are damaged, and would be deleted if they were read."""
     begin(engine, tmp_path)
@@ -139,7 +140,7 @@ def test_only_the_shared_beginning_of_a_chat_is_read(engine, tmp_path):
     assert all((tmp_path / part.file_name).exists() for part in later)
 
 
-@in_few
+@on("engine", "recurrent", "assistant")
 def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     begin(engine, tmp_path)
     prompt = PROMPT * 40
@@ -156,7 +157,7 @@ def test_reading_takes_hardly_more_memory_than_what_is_read(engine, tmp_path):
     assert mx.get_peak_memory() - before <= most * (mx.get_active_memory() - before)
 
 
-@in_two
+@in_one
 def test_a_prompt_is_read_only_if_that_is_faster_than_computing_it(engine, tmp_path):
     begin(engine, tmp_path)
     request = tokens(PROMPT * 7, max_tokens=9, ignore_eos=True, reuse=True)
@@ -209,7 +210,7 @@ def test_every_number_is_stored_as_it_is(tmp_path, dtype):
         assert mx.array_equal(*(mx.contiguous(each).view(mx.uint8) for each in (found[name], expected))).item()
 
 
-@in_few
+@on("engine", "growing", "rotating", "recurrent")
 @sampled(2)
 @given(seed=st.integers(0, 999), faults=st.lists(st.sampled_from(["flip", "cut", "delete", "swap"]), min_size=1, max_size=3))
 def test_damaged_files_never_change_a_token(engine, seed, faults, tmp_path_factory):
@@ -298,7 +299,7 @@ def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
     assert written == ["gone", "kept", "kept"]
 
 
-@in_two
+@in_one
 def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
     """A second chat with a common beginning continues the first one's branch in memory."""
     begin(engine, tmp_path)
@@ -311,7 +312,7 @@ def test_the_last_turn_of_another_chat_stays_on_disk(engine, tmp_path):
     assert before <= set(tmp_path.glob("*.safetensors"))
 
 
-@in_two
+@in_one
 @pytest.mark.parametrize("deleted", ["first", "second"])
 def test_a_beginning_saved_for_two_chats_at_once_outlives_either(engine, tmp_path, deleted):
     """Both replies end before anything is saved."""

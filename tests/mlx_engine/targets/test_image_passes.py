@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import mlx.core as mx
@@ -70,7 +70,7 @@ def misses(family: str, cases: slice, **changes: Any) -> list[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_passes_agree_with_the_reference(family: str) -> None:
-    assert misses(family, slice(2, 8) if SAMPLE else slice(None)) == []
+    assert misses(family, slice(2, 5) if SAMPLE else slice(None)) == []
 
 
 def moved(order: list[int]) -> Callable[[pytest.MonkeyPatch], None]:
@@ -185,7 +185,7 @@ def close(found: mx.array, wanted: mx.array) -> None:
 
 
 @given(parts=PARTS, after=AFTER, seed=SEEDS, rows=st.sampled_from([16, 32, 64]), stops=STOPS)
-@sampled(4, whole=100)
+@sampled(2, whole=100)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_prompt_in_chunks_gives_the_logits_of_one_pass(family, parts, after, seed, rows, stops):  # type: ignore[no-untyped-def]
     one = chat(family, parts, after, seed)
@@ -300,6 +300,9 @@ WAYS: dict[str, tuple[Operations, bool]] = {
     "compiled as with kernels": (LIKE_KERNELS, True),
     "row-exact": (replace(PLAIN, row_exact=True), False),
 }
+# Every family, and every way with the family whose positions have three rows
+SAMPLED_WAYS = [(QWEN, way) for way in WAYS] + list(zip(FAMILIES[1:], ["compiled", "row-exact", "as with kernels"], strict=True))
+POINTS = [pytest.param(*each, marks=[] if each in SAMPLED_WAYS else [pytest.mark.long]) for each in product(FAMILIES, WAYS)]
 # The kind of a pass, its rows, and how many of them are kept. Queued ones come in pairs.
 PASSES = st.lists(
     st.tuples(st.sampled_from(["step", "block", "queue"]), st.integers(2, 16), st.integers(1, 16)), min_size=1, max_size=6
@@ -333,8 +336,7 @@ def later(one: Chat, caches: Caches, passes: list[tuple[str, int, int]]) -> mx.a
 
 @given(parts=PARTS, after=AFTER, seed=SEEDS, passes=PASSES)
 @sampled(3, whole=60)
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "way"), POINTS)
 def test_passes_after_images_give_the_logits_of_one_pass(family, way, parts, after, seed, passes):  # type: ignore[no-untyped-def]
     one = chat(family, parts, after, seed)
     wanted, (operations, compiled) = one.logits(), WAYS[way]
