@@ -2,20 +2,22 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
-from app.storage.attachments import Attachment, prompt_text, read
+from app.storage.attached_files import read, read_data, with_page_pictures
+from app.storage.attachments import Attachment, message_of
+from app.storage.pictures import Page
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.contract.requests import CountTokens
 from mlx_engine.media import media_process
 from mlx_engine.media.media_process import MediaCancelled
 
@@ -24,10 +26,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Reading:
-    """A file that is being read."""
+    """A file that is being read, or a PDF whose pages are being drawn."""
 
-    path: Path
+    path: Path  # only a name, if the file was pasted
     files: list[Attachment]  # list of the file's message, which may no longer be open
+    replaces: Attachment | None = None  # the PDF
     cancel: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or an error message
 
@@ -37,6 +40,7 @@ class AttachmentReader(QObject):
 
     Args:
         can_count: returns whether a pair on this computer can count tokens. Files aren't sent to a server to be counted.
+        can_see: returns whether the pair sees images. Otherwise, pages of PDFs aren't drawn.
     """
 
     changed = Signal()
@@ -44,9 +48,11 @@ class AttachmentReader(QObject):
 
     _read = Signal(object)  # Reading, from its thread
 
-    def __init__(self, engine: EngineAdapter, can_count: Callable[[], bool], parent: QObject | None = None) -> None:
+    def __init__(
+        self, engine: EngineAdapter, can_count: Callable[[], bool], can_see: Callable[[], bool], parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
-        self._engine, self._can_count = engine, can_count
+        self._engine, self._can_count, self._can_see = engine, can_count, can_see
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
@@ -61,20 +67,28 @@ class AttachmentReader(QObject):
     def attach(self, paths: Sequence[Path]) -> None:
         """Read files and add them to the open message, in order."""
         for path in paths:
-            one = Reading(path, self.files)
-            self._readings.append(one)
-            threading.Thread(target=self._read_one, args=(one,), name="attachment", daemon=True).start()
-        if paths:
-            self.changed.emit()
+            self._start(Reading(path, self.files), partial(read, path))
+
+    def attach_data(self, data: bytes, name: str) -> None:
+        """Add a file that isn't on the disk, such as a pasted image."""
+        self._start(Reading(Path(name), self.files), partial(read_data, data, name))
+
+    def _start(self, one: Reading, work: Callable[[threading.Event], Attachment]) -> None:
+        self._readings.append(one)
+        threading.Thread(target=self._read_one, args=(one, work, self._can_see()), name="attachment", daemon=True).start()
+        self.changed.emit()
 
     @Slot()
     def leave_out(self) -> None:
         """Remove files of the open message that are still being read."""
-        left_out = [one for one in self.reading if one.result is None]  # a reading that has ended has a result
-        self._readings = [one for one in self._readings if one not in left_out]
-        for one in left_out:
-            one.cancel.set()
+        self._stop(one for one in self.reading if one.result is None)  # a reading that has ended has a result
         self._add_results(self.files)
+
+    def _stop(self, readings: Iterable[Reading]) -> None:
+        stopped = list(readings)
+        self._readings = [one for one in self._readings if one not in stopped]
+        for one in stopped:
+            one.cancel.set()
 
     @Slot()
     def end(self) -> None:
@@ -88,6 +102,7 @@ class AttachmentReader(QObject):
     def set_files(self, files: list[Attachment]) -> None:
         """Switch to another message's files. Unfinished files stay with their message."""
         self.files = files
+        self._draw_pages()
         for one in self.files:
             self._count(one)
         self.changed.emit()
@@ -95,18 +110,53 @@ class AttachmentReader(QObject):
     def remove(self, one: Attachment) -> None:
         if one in self.files:
             self.files.remove(one)
+            self._stop(drawing for drawing in self.reading if drawing.replaces == one)
             self.changed.emit()
+
+    def move(self, one: Attachment, place: int) -> None:
+        """Move a file to another place in the message, counted from 0."""
+        if one in self.files:
+            self.files.remove(one)
+            self.files.insert(place, one)
+            self.changed.emit()
+
+    def set_pages(self, one: Attachment, page_list: Iterable[Page]) -> None:
+        """Choose what is sent of a PDF's pages. Missing pictures are drawn, unless the pair can't see."""
+        if one in self.files:
+            self._stop(drawing for drawing in self.reading if drawing.replaces == one)
+            self._replace(self.files, one, changed := replace(one, page_list=tuple(page_list)))
+            self._draw(changed)
+            self.changed.emit()
+
+    def _draw(self, pdf: Attachment) -> None:
+        if self._can_see() and any(page.sent == "picture" and not page.shown for page in pdf.page_list):
+            self._start(Reading(Path(pdf.name), self.files, pdf), lambda cancel: pdf)
+
+    def _draw_pages(self) -> None:
+        """Draw the pages that a pair which can't see left out."""
+        waiting = [one.replaces for one in self.reading]
+        for one in self.files:
+            if one not in waiting:
+                self._draw(one)
+
+    def _replace(self, files: list[Attachment], old: Attachment, new: Attachment) -> None:
+        if old in files:
+            files[files.index(old)] = new
+            if files is self.files:
+                self._count(new)
 
     @Slot()
     def count_all(self) -> None:
         """Count all tokens again, because another pair may have another tokenizer."""
         self.counts.clear()
+        self._draw_pages()
         for one in self.files:
             self._count(one)
 
-    def _read_one(self, one: Reading) -> None:
+    def _read_one(self, one: Reading, work: Callable[[threading.Event], Attachment], can_see: bool) -> None:
         try:
-            one.result = read(one.path, one.cancel)
+            found = work(one.cancel)
+            one.result = with_page_pictures(found, one.cancel) if can_see else found
         except MediaCancelled:
             return
         except UserError as error:
@@ -124,12 +174,16 @@ class AttachmentReader(QObject):
 
     def _add_results(self, files: list[Attachment]) -> None:
         """Add a message's finished files, up to the first one still being read."""
+        waiting = False
         for one in [one for one in self._readings if one.files is files]:
-            if one.result is None:
-                break
+            waiting = waiting or (one.result is None and one.replaces is None)
+            if one.result is None or (waiting and one.replaces is None):
+                continue
             self._readings.remove(one)
             if isinstance(one.result, str):
                 self.refused.emit(one.result)
+            elif one.replaces is not None:
+                self._replace(files, one.replaces, one.result)
             elif one.result not in files:
                 files.append(one.result)
                 if files is self.files:
@@ -138,7 +192,7 @@ class AttachmentReader(QObject):
 
     def _count(self, one: Attachment) -> None:
         if self._can_count() and one not in self.counts:
-            request = CountTokens((Message("user", prompt_text("", (one,))),), estimate=True)
+            request = CountTokens((message_of("", (one,), self._can_see()),), estimate=True)
             self._engine.submit(request, partial(self._counted, one))
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:

@@ -79,6 +79,11 @@ class ChatSession(QObject):
         return self.chat.settings.thinking and self._loader.can_think
 
     @property
+    def can_see(self) -> bool:
+        """Whether the next reply's model sees images."""
+        return self._loader.can_see
+
+    @property
     def offered_tools(self) -> dict[str, Tool]:
         """The tools of the next reply, keyed by the names sent to the model."""
         return self._tools.offered(self.chat.settings) if self._loader.can_call_tools else {}
@@ -183,7 +188,7 @@ class ChatSession(QObject):
 
     def _reply(self, turn: Turn) -> None:
         turn.reply.drafter_kind = self._loader.pair.drafter_kind if self._loader.pair is not None else ""
-        self._reply_runner.start(turn, self.chat, turn.request, self.offered_tools)
+        self._reply_runner.start(turn, self.chat, turn.request, self.offered_tools, self._loader.can_see)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off, or that a rolling window unblocks."""
@@ -192,7 +197,7 @@ class ChatSession(QObject):
             return
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
-        self._reply_runner.resume(turn, self.chat, request, self.offered_tools)
+        self._reply_runner.resume(turn, self.chat, request, self.offered_tools, self._loader.can_see)
 
     @Slot()
     def continue_rolling(self) -> None:

@@ -9,6 +9,7 @@ from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
+from app.storage.attachments import message_of
 from app.storage.chat_tree import Chat
 from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
@@ -84,7 +85,7 @@ class ChatTitles(QObject):
 
 def _request(chat: Chat) -> GenerationRequest:
     turn = chat.turns[0]
-    question = turn.asked.prompt_text if turn.asked is not None else ""
+    question = message_of(turn.prompt, turn.asked.attachments, can_see=False).content if turn.asked is not None else ""
     return GenerationRequest(
         (Message("user", f"{_TASK}{question[:PROMPT_CHARS]}\n\n{turn.reply.text[:ANSWER_CHARS]}"),),
         max_tokens=MAX_TOKENS,

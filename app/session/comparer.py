@@ -10,6 +10,7 @@ from app.session.chat_session import ChatSession
 from app.session.compare_run import BOTH_MODES_ONCE, CompareRunner, ComparisonOptions
 from app.session.notice import Notices
 from app.session.pair_session import PairLoader
+from app.storage.attachments import shown_to
 from app.storage.chat_tree import Chat, Turn, same_again
 from app.text.language import tr, translated
 from app.text.plain_text import clean
@@ -76,5 +77,8 @@ class Comparer(QObject):
         pair, here = self._loader.pair, self._loader.here
         if pair is None or self._activity.busy or self.why_not(options.with_this_computer):
             return
-        asked = [replace(one, exact=options.exact, private=self._session.chat.settings.private) for one in requests]
+        private = self._session.chat.settings.private
+        asked = [
+            replace(one, messages=shown_to(pair.can_see, one.messages), exact=options.exact, private=private) for one in requests
+        ]
         self._compare_runner.start(asked, prompts, options, pair, here, turn)

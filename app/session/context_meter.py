@@ -189,6 +189,7 @@ class ContextMeter(QObject):
             chat.rolling_after(after),
             chat.settings.max_tokens,
             self._session.tool_specs,
+            self._loader.can_see,
         )
 
     @Slot(object)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.storage.attachments import Attachment, prompt_text, shortened
+from app.storage.attachments import Attachment, message_of, shortened, shown_to
 from app.storage.wording import about_tokens
 from app.text.language import number, tr
 from mlx_engine.contract.events import TokenCount
@@ -13,6 +13,7 @@ from mlx_engine.contract.requests import CountTokens, Message, ToolSpec
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
+IMAGE_TOKENS = 4200  # upper bound of an image
 SHORTEST = "a"  # message
 
 Part = Literal["system", "tools", "chat", "text", "file", "message"]
@@ -109,6 +110,7 @@ class NextPrompt:
         history: earlier messages that are sent again.
         text, files: the message.
         thinking, rolling, max_tokens, tools: as in `GenerationRequest`.
+        can_see: whether the model sees images.
     """
 
     system: str
@@ -119,6 +121,7 @@ class NextPrompt:
     rolling: int | None
     max_tokens: int
     tools: tuple[ToolSpec, ...]
+    can_see: bool = False
 
     @property
     def has_message(self) -> bool:
@@ -131,9 +134,9 @@ class NextPrompt:
 
     def request(self, message: str = "") -> CountTokens:
         """Return a request to count the prompt, by default with its own message."""
-        last = message or prompt_text(self.text, self.files)
+        last = Message("user", message) if message else message_of(self.text, self.files, self.can_see)
         system = (Message("system", self.system),) if self.system else ()
-        messages = (*system, *self.history, *((Message("user", last),) if last else ()))
+        messages = (*system, *shown_to(self.can_see, self.history), *((last,) if last.content or last.images else ()))
         return CountTokens(messages, self.thinking, self.rolling, self.max_tokens, self.tools, shorten_results=True, estimate=True)
 
     @property
@@ -141,8 +144,10 @@ class NextPrompt:
         """An upper bound of the tokens, at one per byte."""
         request = self.request(SHORTEST if not self.has_message else "")
         texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
+        images = sum(len(one.images) for one in request.messages)
         texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.tools]
-        return sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts) + TEMPLATE_TOKENS
+        letters = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts)
+        return letters + images * IMAGE_TOKENS + TEMPLATE_TOKENS
 
 
 def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse]:
@@ -182,11 +187,11 @@ def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens,
     if not prompt.text and len(prompt.files) == 1:
         return replace(message, part="file", file=prompt.files[0])
     found = list[Misfit]()
-    for part, file, text in (
-        *(("file", file, prompt_text("", (file,))) for file in prompt.files),
-        *((("text", None, prompt.text),) if prompt.text else ()),
+    for part, file, one in (
+        *(("file", file, message_of("", (file,), prompt.can_see)) for file in prompt.files),
+        *((("text", None, Message("user", prompt.text)),) if prompt.text else ()),
     ):
-        count = yield CountTokens((Message("user", text),), estimate=True)
+        count = yield CountTokens((one,), estimate=True)
         found.append(Misfit(part, count.tokens, message.left, count.exact, file))
     largest = max(found, key=lambda one: one.tokens)
     return largest if largest.tokens > message.left else message

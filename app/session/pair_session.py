@@ -82,6 +82,11 @@ class PairLoader(QObject):
         return self.pair is not None and self.pair.can_think
 
     @property
+    def can_see(self) -> bool:
+        """Whether messages can have images."""
+        return self.pair is not None and self.pair.can_see
+
+    @property
     def can_call_tools(self) -> bool:
         return self.pair is not None and self.pair.can_call_tools
 

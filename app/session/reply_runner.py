@@ -11,6 +11,7 @@ from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.notice import Notice
 from app.session.tool_box import ToolBox
+from app.storage.attachments import shown_to
 from app.storage.chat_tree import Chat, Turn
 from app.storage.reply import Ending, Reply
 from app.text.language import tr, translated
@@ -50,6 +51,7 @@ class ReplyRunner(QObject):
         self.most_steps = MOST_STEPS
         self._state: ToolTurn | None = None
         self._saved_length = 0
+        self._can_see = False
         self._save_timer = QTimer(self, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_growth)
 
@@ -63,7 +65,7 @@ class ReplyRunner(QObject):
         state = self._state  # calls that need no decision have started by now
         return state is not None and not state.generating and any(record.state == "waiting" for record in state.calls)
 
-    def start(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool]) -> None:
+    def start(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool], can_see: bool = False) -> None:
         """Save the question, so that a crash can't lose it, then submit the request.
 
         Args:
@@ -71,19 +73,21 @@ class ReplyRunner(QObject):
             chat: the chat of the turn.
             request: the request for the reply's first step.
             tools: the tools that the model may call, by the names that it sees.
+            can_see: whether the model sees images. Otherwise, they are kept with the chat only.
         """
-        self.turn, self.chat, self._saved_length = turn, chat, -1
-        self._state = state = ToolTurn(request, tools, self._tools.approvals, chat.id, turn.reply.calls, self.most_steps)
+        self.turn, self.chat, self._saved_length, self._can_see = turn, chat, -1, can_see
+        approvals = self._tools.approvals
+        self._state = state = ToolTurn(request, tools, approvals, chat.id, turn.reply.calls, self.most_steps, can_see=True)
         nodes = [node for node in (turn.asked, turn.answered) if node is not None]
         self._library.save(chat, nodes, partial(self._submit, state))
         self._save_timer.start()
         self.started.emit()
 
-    def resume(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool]) -> None:
+    def resume(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool], can_see: bool = False) -> None:
         """Continue a reply. If the engine refuses, the reply stays unchanged."""
         turn.reply.resume(request.mode)
         self.changed.emit(turn)
-        self.start(turn, chat, request, tools)
+        self.start(turn, chat, request, tools, can_see)
 
     def stop(self, interrupted: bool = False) -> None:
         """Stop the reply within one round, and all calls.
@@ -112,7 +116,8 @@ class ReplyRunner(QObject):
         if state is not self._state or turn is None or chat is None:
             return
         reply, request = turn.reply, state.request(turn.reply.answer, turn.reply.thinking)
-        request = replace(request, foreground=True, chat=chat.id, private=chat.settings.private)
+        messages = shown_to(self._can_see, request.messages)
+        request = replace(request, messages=messages, foreground=True, chat=chat.id, private=chat.settings.private)
         if reply.stats is not None:
             request = replace(request, seed=reply.stats.seed)
         if request.rolling is not None:

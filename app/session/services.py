@@ -63,7 +63,9 @@ class Services(QObject):
         self.compare_runner = CompareRunner(self.engine, self)
         self.comparisons = ComparisonHistory(self.store, self)
         self.roofline_runner = roofline_runner = RooflineRunner(self.engine, self)
-        self.attachments = AttachmentReader(self.engine, lambda: loader.pair is not None and not loader.sent_to, self)
+        self.attachments = AttachmentReader(
+            self.engine, lambda: loader.pair is not None and not loader.sent_to, lambda: loader.can_see, self
+        )
         self.activity = activity = SessionActivity(
             loader, reply_runner, self.compare_runner, notices, lambda: self.session.chat, self
         )

@@ -10,6 +10,7 @@ from app.session.chat_session import ChatSession
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
+from app.storage.attachments import shown_to
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Commit, Failed, Finished
@@ -55,7 +56,7 @@ class SummaryRunner(QObject):
         if refusal := self._activity.refusal():
             self._notices.post(refusal)
             return
-        messages = (*self._session.chat.history(), Message("user", _TASK))
+        messages = (*shown_to(self._session.can_see, self._session.chat.history()), Message("user", _TASK))
         chat = self._session.chat
         request = GenerationRequest(
             messages,

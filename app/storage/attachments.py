@@ -1,43 +1,99 @@
-"""Files attached to a message, and the extraction of their text."""
+"""Files attached to a message, and the message that they become."""
 
-import codecs
-import mimetypes
-import threading
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
-from app.storage.wording import size
-from app.text.plain_text import clean
-from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import cannot_read
-from mlx_engine.media import pdfs
-from mlx_engine.media.pdfs import pdf_pages
+from app.storage.json_values import as_dict, as_list, read_as
+from app.storage.pictures import Page, Picture, StoredFile
+from mlx_engine.contract.requests import AttachedImage, Message
+from mlx_engine.formats.pdf_prompts import page_text
+from mlx_engine.media.pdfs import PdfPage
 
 MAX_NAME = 40  # characters of a file name, as shown
-MAX_TEXT = 2_000_000  # bytes
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is a prefix of it
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}  # escapes and form feeds occur in text
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file's name, text, size in bytes, and number of pages if it is a PDF."""
+    """A file of a message.
+
+    Attributes:
+        text: its text; empty for an image.
+        size: in bytes.
+        pages: number of pages of a PDF.
+        picture: the image, if it is one.
+        document: the PDF. Earlier versions kept only its text.
+        page_list: all pages of the PDF.
+    """
 
     name: str
     text: str
     size: int = 0
     pages: int = 0
+    picture: Picture | None = None
+    document: StoredFile | None = None
+    page_list: tuple[Page, ...] = ()
+
+    @property
+    def files(self) -> list[StoredFile]:
+        """The files that a chat keeps."""
+        pictures = [self.picture, *(page.picture for page in self.page_list)]
+        return [*(one.file for one in pictures if one is not None), *([self.document] if self.document else [])]
+
+    def unread_pages(self, can_see: bool) -> tuple[int, ...]:
+        """Return the pages of which a model gets neither text nor picture.
+
+        Pages that the user left out don't count.
+        """
+        unread = (page for page in self.page_list if page.sent == "picture" and not page.text and not (can_see and page.shown))
+        return tuple(page.number for page in unread)
+
+    def filled(self, files: Mapping[str, bytes]) -> "Attachment":
+        """Return the attachment with the data of its files, by digest."""
+        pages = (replace(page, picture=page.picture and page.picture.filled(files)) for page in self.page_list)
+        document = self.document and self.document.filled(files)
+        return replace(self, picture=self.picture and self.picture.filled(files), document=document, page_list=tuple(pages))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return the attachment as JSON values, without the data of its files."""
+        found: dict[str, Any] = {"name": self.name, "size": self.size, "pages": self.pages}
+        found |= {"page_list": [_page(page) for page in self.page_list]} if self.page_list else {"text": self.text}
+        found |= {"picture": _picture(self.picture)} if self.picture else {}
+        return found | ({"document": _file(self.document)} if self.document else {})
+
+
+def _page(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = {"number": page.number, "text": page.text, "why": page.why, "sent": page.sent, "size": page.size}
+    return found | ({"picture": _picture(page.picture)} if page.picture else {})
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    return {name: getattr(picture, name) for name in ("width", "height", "format", "frames")} | {"file": _file(picture.file)}
+
+
+def _file(file: StoredFile) -> dict[str, Any]:
+    return {"digest": file.digest}
+
+
+def attachments_from(values: object, files: Mapping[str, bytes]) -> tuple[Attachment, ...]:
+    """Read the attachments of a message, without those that can't be read.
+
+    Args:
+        values: JSON values.
+        files: data of files, by digest.
+    """
+    found = []
+    for value in map(as_dict, as_list(values)):
+        if pages := read_as(tuple[Page, ...], value.get("page_list"), ()):
+            value = {**value, "text": text_of_pages(pages)}
+        if (one := read_as(Attachment, value, None)) is not None:
+            found.append(one.filled(files))
+    return tuple(found)
+
+
+def text_of_pages(pages: Sequence[Page]) -> str:
+    return "\n\n".join(page.text for page in pages if page.text)
 
 
 def shortened(name: str) -> str:
@@ -45,72 +101,88 @@ def shortened(name: str) -> str:
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 12] + "…" + name[-11:]
 
 
-def prompt_text(text: str, attachments: Sequence[Attachment]) -> str:
-    """Return the text for the model: each file between two marker lines, then `text`."""
-    parts = [f"--- {one.name} ---\n{one.text.strip()}\n--- end of {one.name} ---" for one in attachments]
-    return "\n\n".join([*parts, text] if text else parts)
+def message_of(text: str, attachments: Sequence[Attachment], can_see: bool) -> Message:
+    """Return a user's message for the model: its files, then `text`.
 
+    Texts of files are between marker lines, and images are at their places.
 
-def read(file: Path, cancel: threading.Event | None = None) -> Attachment:
-    """Extract the text of a text, Markdown, code, or PDF file.
-
-    Raises:
-        UserError: the file can't be read, is too large, or has no text.
-        MediaCancelled: `cancel` was set while a PDF was read.
+    Args:
+        can_see: whether the model sees images. If not, the message names them.
     """
-    name = clean(" ".join(file.name.split())) or "file"
-    if str(mimetypes.guess_type(name)[0]).startswith("image/") and not name.lower().endswith(".svg"):  # SVG is text
-        raise UserError("attachment_is_image", "“{name}” is an image. Slipstream can't read images yet.", name=name)
-    try:
-        if file.is_dir():
-            raise UserError("attachment_is_folder", "“{name}” is a folder. Attach the files in it instead.", name=name)
-        if file.exists() and not file.is_file():  # reading a pipe or a device may never end
-            raise UserError("attachment_not_a_file", "Can't attach “{name}”: it isn't a regular file.", name=name)
-        length = file.stat().st_size
-        if length > pdfs.MOST_BYTES:
-            raise _too_large(name, length)
-        data = file.read_bytes()
-    except OSError as error:
-        raise cannot_read(file, error) from error
-    if not data.strip():
-        raise UserError("attachment_empty", "“{name}” is empty.", name=name)
-    if b"%PDF-" in data[:1024]:
-        return _read_pdf(name, data, cancel)
-    if length > MAX_TEXT:
-        raise _too_large(name, length)
-    return Attachment(name, clean(_decoded(name, data)), length)
+    content = _Content()
+    for one in attachments:
+        if one.picture is not None:
+            content.begin("")
+            content.add_image(one.name, one.picture)
+        else:
+            content.add_file(one)
+    if text:
+        content.begin(text)
+    message = Message("user", content.text, images=tuple(content.images))
+    return shown_to(can_see, (message,))[0]
 
 
-def _decoded(name: str, data: bytes) -> str:
-    encodings = [encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)][:1] or ["utf-8", "cp1252"]
-    for encoding in encodings:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
+def shown_to(can_see: bool, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return messages that name lost images in the text, and all images if the model can't see."""
+    return tuple(_shown(one, can_see) if one.images else one for one in messages)
+
+
+def _shown(message: Message, can_see: bool) -> Message:
+    text, done, images = "", 0, []
+    for image in message.images:
+        text += message.content[done : image.at]
+        done = image.at
+        if image.data and can_see:
+            images.append(replace(image, at=len(text)))
             continue
-        if not any(ord(char) in _CONTROLS for char in text):  # nearly any bytes decode as cp1252
-            return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise UserError(
-        "attachment_not_text", "“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.", name=name
-    )
+        text += "\n" if text and not text.endswith("\n") else ""
+        if image.data:
+            text += f"[image: {image.name}, not shown]" if image.name else "[image, not shown]"
+        else:
+            text += f"[image {image.name} is lost]" if image.name else "[image is lost]"
+        text += "\n" if done < len(message.content) and message.content[done] != "\n" else ""
+    return replace(message, content=text + message.content[done:], images=tuple(images))
 
 
-def _read_pdf(name: str, data: bytes, cancel: threading.Event | None) -> Attachment:
-    pages = pdf_pages(data, name, cancel)
-    text = clean("\n\n".join(page.text for page in pages if page.text))
-    if not text:
-        raise UserError(
-            "pdf_without_text", "“{name}” contains only scanned pages. Attach a version with selectable text.", name=name
-        )
-    return Attachment(name, text, len(data), len(pages))
+class _Content:
+    """The growing text of a message, and its images."""
 
+    def __init__(self) -> None:
+        self.text = ""
+        self.images: list[AttachedImage] = []
 
-def _too_large(name: str, length: int) -> UserError:
-    return UserError(
-        "attachment_too_large",
-        "“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.",
-        name=name,
-        size=size(length),
-        text_limit=size(MAX_TEXT),
-        pdf_limit=size(pdfs.MOST_BYTES),
-    )
+    def begin(self, text: str) -> None:
+        """Add a paragraph. After an image, it begins at once."""
+        after_image = self.images and self.images[-1].at == len(self.text)
+        self.text += text if after_image or not self.text else f"\n\n{text}"
+
+    def add_image(self, name: str, picture: Picture) -> None:
+        self.images.append(AttachedImage(len(self.text), picture.file.data, name))
+
+    def add_file(self, file: Attachment) -> None:
+        self.begin(f"--- {file.name} ---\n")
+        if file.page_list:
+            self._add_pages(file.name, file.page_list)
+        else:
+            self.text += file.text.strip()
+        self.text += f"\n--- end of {file.name} ---"
+
+    def _add_pages(self, name: str, pages: Sequence[Page]) -> None:
+        between, total = "", len(pages)
+        for left_out, group in groupby(pages, key=lambda page: page.sent == "no"):
+            some = list(group)
+            if left_out:
+                first, last = some[0].number, some[-1].number
+                self.text += between + (
+                    f"[Page {first} of {total} is left out]"
+                    if first == last
+                    else f"[Pages {first} to {last} of {total} are left out]"
+                )
+                between = "\n\n"
+                continue
+            for page in some:
+                self.text += between + page_text(PdfPage(page.number, page.text, why=page.why), total, page.shown)
+                if page.shown and page.picture is not None:
+                    self.text += "\n"
+                    self.add_image(f"{name}, page {page.number}", page.picture)
+                between = "\n\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from app.storage.attachments import Attachment, prompt_text
+from app.storage.attachments import Attachment, message_of
 from app.storage.reply import Reply
 from app.storage.settings import ChatSettings
 from app.text.plain_text import NEW_CHAT, title_from
@@ -36,9 +36,9 @@ class Node:
     chosen: "Node | None" = None  # the child that is shown
 
     @property
-    def prompt_text(self) -> str:
-        """A user's message as the model reads it, with attachments."""
-        return prompt_text(self.text, self.attachments)
+    def message(self) -> Message:
+        """A user's message, with its files, as a model gets it that sees."""
+        return message_of(self.text, self.attachments, can_see=True)
 
     def add(self, child: "Node", show: bool = True) -> "Node":
         """Add a version of the next message. Show it if `show` or if it is the only one."""
@@ -98,12 +98,12 @@ class Turn:
 
     @property
     def request(self) -> GenerationRequest:
-        """The complete request, including all earlier messages."""
+        """The complete request with all earlier messages and images; see `shown_to`."""
         request = self.answered.request if self.answered else GenerationRequest()
         if self.asked is None:
             return request
         before = messages_to(self.asked.parent) if self.asked.parent else ()
-        return replace(request, messages=(*request.messages, *before, Message("user", self.asked.prompt_text)))
+        return replace(request, messages=(*request.messages, *before, self.asked.message))
 
     @property
     def last(self) -> Node:
@@ -241,7 +241,7 @@ class Chat:
 
 
 def messages_to(node: Node) -> tuple[Message, ...]:
-    """Return the messages up to this one, without unanswered questions."""
+    """Return the messages up to this one with their images, without unanswered questions."""
     messages: list[Message] = []
     question: Node | None = None  # left out if unanswered: one that was too long must not break the next
     for one in node.path():
@@ -249,7 +249,7 @@ def messages_to(node: Node) -> tuple[Message, ...]:
             question = one
         elif one.reply is not None and (reply := one.reply.messages):
             if question is not None:
-                messages.append(Message("user", question.prompt_text))
+                messages.append(question.message)
             messages += reply
             question = None
     return tuple(messages)

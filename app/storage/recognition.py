@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from app.storage.attachments import Attachment
+from app.storage.attachments import Attachment, attachments_from
 from app.storage.chat_tree import Chat, Node
-from app.storage.json_values import as_dict, parse_json, read_as
+from app.storage.json_values import as_dict, parse_json
 from app.storage.records import text_of, texts_of_calls
 from app.storage.store import Store
 from app.text.plain_text import clean
@@ -63,7 +63,7 @@ def stored_outline(store: Store, chat_id: str) -> MessageOutline:
     made: dict[str | None, MessageOutline] = {None: root}
     for node_id, parent, role, text, thinking, calls, details in store.message_texts(chat_id):
         found = as_dict(parse_json(details)).get("attachments") if role == "user" and details != "{}" else ()
-        files = read_as(tuple[Attachment, ...], found, ())
+        files = attachments_from(found, {})
         made[node_id] = MessageOutline(node_id, role, (text, thinking, calls), files)
         made.get(parent, root).children.append(made[node_id])
     return root

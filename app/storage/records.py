@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from app.storage.attachments import Attachment
+from app.storage.attachments import attachments_from
 from app.storage.chat_tree import Chat, Node, NodeRole, new_id
 from app.storage.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
+from app.storage.pictures import LostImage, StoredFile
 from app.storage.reply import Reply, Suppliers
 from app.storage.settings import MAX_TOKENS, ChatSettings
 from app.text.plain_text import NEW_CHAT
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import GenerationRequest, Message, Mode
+from mlx_engine.contract.requests import AttachedImage, Detail, GenerationRequest, Message, Mode
 from mlx_engine.mcp.record import STOPPED, CallRecord
 
 _REPLY = (
@@ -39,18 +40,36 @@ _REPLY = (
 _REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop", "rolling")
 
 _Json = dict[str, Any]
+_NO_FILES: Mapping[str, bytes] = {}
+
+
+def files_of(node: Node) -> list[StoredFile]:
+    """Return the files of a message, or of the results of a reply's calls."""
+    calls = node.reply.calls if node.reply else ()
+    images = (StoredFile(image.digest, image.data) for call in calls for image in call.images)
+    found = [*(file for one in node.attachments for file in one.files), *images]
+    return list({file.digest: file for file in sorted(found, key=lambda file: bool(file.data))}.values())
 
 
 def details(node: Node) -> _Json:
-    """Return a message's attachments, or its reply's request and statistics."""
+    """Return a message's attachments, or its reply's request and statistics.
+
+    The data of files isn't included.
+    """
     reply, request = node.reply, node.request
     if reply is None:
         return {"attachments": [one.to_json() for one in node.attachments]} if node.attachments else {}
     system = request.messages[0].content if request.messages else ""
     values = {name: getattr(reply, name) for name in _REPLY} | {"stats": asdict(reply.stats) if reply.stats else None}
-    values |= {name: [asdict(one) for one in getattr(reply, name)] for name in ("calls", "step_stats")}
+    values |= {"calls": [_call(one) for one in reply.calls], "step_stats": [asdict(one) for one in reply.step_stats]}
     asked = {name: getattr(request, name) for name in _REQUEST} | {"sampling": asdict(request.sampling)}
     return values | {"request": {"system": system} | asked}
+
+
+def _call(record: CallRecord) -> _Json:
+    images = [{"at": one.at, "digest": one.digest, "name": one.name, "detail": one.detail} for one in record.images]
+    found = asdict(replace(record, images=()))
+    return found | {"images": images} if images else {name: value for name, value in found.items() if name != "images"}
 
 
 def suppliers(node: Node) -> str:
@@ -71,15 +90,26 @@ def texts_of_calls(node: Node) -> str:
 
 
 def node_from(
-    role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
+    role: NodeRole,
+    node_id: str,
+    text: str,
+    thinking: str,
+    created: float,
+    found: Mapping[str, Any],
+    supplied: str = "",
+    files: Mapping[str, bytes] = _NO_FILES,
 ) -> Node:
     """Return a message without a parent.
 
     An unfinished reply becomes interrupted, and open calls are stopped.
+
+    Args:
+        found: see `details`.
+        files: data of files, by digest.
     """
     if role != "assistant":
-        files = read_as(tuple[Attachment, ...], found.get("attachments"), ())
-        return Node(role, text=text, attachments=files, id=node_id, created=created)
+        attached = attachments_from(found.get("attachments"), files)
+        return Node(role, text=text, attachments=attached, id=node_id, created=created)
     asked = as_dict(found.get("request"))
     system = as_text(asked.get("system"))
     options = read_fields(GenerationRequest, {**asked, "mode": read_as(Mode, asked.get("mode"), "plain")}, _REQUEST)
@@ -96,11 +126,25 @@ def node_from(
         **values,
     )
     reply.reason = reply.reason or "interrupted"
-    reply.calls = tuple(_closed_calls(reply))
+    reply.calls = tuple(_with_images(_closed_calls(reply), as_list(found.get("calls")), files))
     reply.unreadable_calls = tuple(_valid_ranges(reply))
     if reply.thinking_s is not None and reply.thinking_s < 0:
         reply.thinking_s = None
     return Node(role, reply=reply, request=request, id=node_id, created=created)
+
+
+def _with_images(calls: Iterable[CallRecord], listed: list[Any], files: Mapping[str, bytes]) -> Iterator[CallRecord]:
+    """Yield a stored reply's calls with the images of their results."""
+    images = {as_text(as_dict(found.get("call")).get("id")): as_list(found.get("images")) for found in map(as_dict, listed)}
+    for one in calls:
+        found = (_image(as_dict(image), len(one.result), files) for image in images.get(one.call.id, ()))
+        yield replace(one, images=tuple(sorted(found, key=lambda image: image.at)))
+
+
+def _image(found: Mapping[str, Any], length: int, files: Mapping[str, bytes]) -> AttachedImage:
+    at, digest = min(read_as(int, found.get("at"), 0), length), as_text(found.get("digest"))
+    rest = as_text(found.get("name")), read_as(Detail, found.get("detail"), "auto")
+    return AttachedImage(at, files[digest], *rest) if files.get(digest) else LostImage(at, b"", *rest, digest)
 
 
 def _closed_calls(reply: Reply) -> Iterator[CallRecord]:
@@ -124,7 +168,7 @@ def _valid_ranges(reply: Reply) -> Iterator[tuple[int, int]]:
 
 
 def chat_to_json(chat: Chat) -> _Json:
-    """Return a chat as JSON values, with all branches."""
+    """Return a chat as JSON values with all branches, but without the data of files."""
     return {
         "id": chat.id,
         "title": chat.title,
@@ -135,8 +179,12 @@ def chat_to_json(chat: Chat) -> _Json:
     }
 
 
-def chat_from_json(data: object) -> Chat:
+def chat_from_json(data: object, files: Mapping[str, bytes] = _NO_FILES) -> Chat:
     """Read a chat.
+
+    Args:
+        data: see `chat_to_json`.
+        files: data of files, by digest.
 
     Raises:
         UserError: the data is not a chat, or its messages don't form a tree.
@@ -151,7 +199,7 @@ def chat_from_json(data: object) -> Chat:
         as_time(data.get("created"), now),
         as_time(data.get("changed"), now),
     )
-    build_tree(chat, map(_row, as_list(data["messages"])))
+    build_tree(chat, (_row(one, files) for one in as_list(data["messages"])))
     return chat
 
 
@@ -197,7 +245,7 @@ def _message(node: Node) -> _Json:
     return found | ({"details": details(node)} if node.reply or node.attachments else {})
 
 
-def _row(data: object) -> Row:
+def _row(data: object, files: Mapping[str, bytes]) -> Row:
     found = as_dict(data)
     role, node_id, parent = found.get("role"), as_text(found.get("id")), found.get("parent")
     if role not in ("user", "assistant") or not node_id:
@@ -210,6 +258,7 @@ def _row(data: object) -> Row:
         as_time(found.get("created"), time.time()),
         as_dict(found.get("details")),
         as_text(found.get("suppliers")),
+        files,
     )
     return node, parent if isinstance(parent, str) else None, found.get("chosen") is True
 

@@ -84,7 +84,22 @@ WHEN old.text IS NOT new.text OR old.calls IS NOT new.calls OR old.running IS NO
 END;
 """
 
-STEPS = (_FIRST, _SECOND, _THIRD)  # STEPS[n] migrates version n to n + 1
+# Each file is stored once, and deleted with the last message that has it. Messages name their files in `details`, too.
+_FOURTH = """
+CREATE TABLE file (digest TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
+CREATE TABLE message_file (
+    message TEXT NOT NULL REFERENCES message (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL REFERENCES file (digest),
+    PRIMARY KEY (message, digest)
+) STRICT;
+CREATE INDEX message_of_file ON message_file (digest);
+CREATE TRIGGER file_unused AFTER DELETE ON message_file
+WHEN NOT EXISTS (SELECT 1 FROM message_file WHERE digest = old.digest) BEGIN
+    DELETE FROM file WHERE digest = old.digest;
+END;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

@@ -12,7 +12,8 @@ from app.storage import schema
 from app.storage.chat_tree import Chat, Node
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, parse_json
-from app.storage.records import Row, build_tree, details, node_from, suppliers, text_of, texts_of_calls
+from app.storage.pictures import StoredFile
+from app.storage.records import Row, build_tree, details, files_of, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
 from app.text.plain_text import clean
@@ -72,12 +73,15 @@ class Snapshot:
     summary: ChatSummary
     settings: ChatSettings
     messages: tuple[dict[str, Any], ...]
+    files: tuple[tuple[str, tuple[StoredFile, ...]], ...]  # of each message, by its id
 
     @classmethod
     def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
         """Take a snapshot. Each message comes after its parent."""
         summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned, chat.settings.private)
-        return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in nodes))
+        saved = tuple(nodes)
+        files = tuple((node.id, tuple(files_of(node))) for node in saved)
+        return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in saved), files)
 
 
 class Store:
@@ -274,6 +278,7 @@ class Store:
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
 
     def _messages(self, chat_id: str) -> Iterator[Row]:
+        files = self._files(chat_id)
         rows = self._db.execute(
             "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
             "WHERE chat = ? ORDER BY number",
@@ -281,7 +286,15 @@ class Store:
         )
         for role, node_id, text, thinking, created, found, supplied, parent, chosen in rows:
             more = as_dict(parse_json(found))
-            yield node_from(role, node_id, text, thinking, created, more, supplied), parent, bool(chosen)
+            yield node_from(role, node_id, text, thinking, created, more, supplied, files), parent, bool(chosen)
+
+    def _files(self, chat_id: str) -> dict[str, bytes]:
+        """Return the data of a chat's files, by digest."""
+        query = (
+            "SELECT digest, data FROM file WHERE digest IN "
+            "(SELECT digest FROM message_file JOIN message ON message.id = message_file.message WHERE message.chat = ?)"
+        )
+        return dict(self._db.execute(query, (chat_id,)))
 
 
 def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
@@ -299,6 +312,14 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
         "details = excluded.details, suppliers = excluded.suppliers, calls = excluded.calls, chosen = excluded.chosen",
         snapshot.messages,
     )
+    for message, files in snapshot.files:
+        for file in files:
+            if file.data and db.execute("SELECT 1 FROM file WHERE digest = ?", (file.digest,)).fetchone() is None:
+                db.execute("INSERT INTO file VALUES (?, ?)", (file.digest, file.data))
+            owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
+            db.execute(owned, (message, file.digest))
+        others = "DELETE FROM message_file WHERE message = ? AND digest NOT IN (SELECT value FROM json_each(?))"
+        db.execute(others, (message, json.dumps([file.digest for file in files])))
 
 
 def _erase_deleted(db: sqlite3.Connection) -> None:

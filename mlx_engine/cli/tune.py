@@ -3,9 +3,11 @@
 import argparse
 import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import resources
 from mlx_engine.cli.console import note, print_json, say
@@ -16,7 +18,9 @@ from mlx_engine.contract.events import Tuned
 from mlx_engine.contract.files import cannot_read, data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
+from mlx_engine.formats.pdf_prompts import page_text
 from mlx_engine.hardware import blas, open_files
+from mlx_engine.media.pdfs import PdfPage
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_lora
 
 Prompts = list[tuple[Message, ...]]
@@ -104,8 +108,8 @@ def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
 def saved_prompts(file: Path | None = None) -> Prompts:
     """Return the user's messages in all saved chats, oldest first.
 
-    Only the shown versions of messages count. Chats whose prompts are kept off the disk, and messages after calls of tools or
-    empty replies, are left out.
+    Only the shown versions of messages count. Chats whose prompts are kept off the disk, and messages after calls of tools, empty
+    replies, or images, are left out.
 
     Args:
         file: the database of the app's chats; None for the usual one.
@@ -128,12 +132,11 @@ def saved_prompts(file: Path | None = None) -> Prompts:
             system = settings.get("system")
             first = (Message("system", system),) if system and isinstance(system, str) else ()
             before = paths.get(parent) if parent else first
-            parts = [
-                f"--- {file['name']} ---\n{file['text'].strip()}\n--- end of {file['name']} ---"  # as the app sends them
-                for file in details.get("attachments", ())
-            ]
+            files = details.get("attachments", ())
+            parts = [f"--- {file['name']} ---\n{_text(file)}\n--- end of {file['name']} ---" for file in files]
             text = "\n\n".join([*parts, text] if text else parts)
-            if before is None or not text or settings.get("private") or details.get("calls"):
+            has_images = any("picture" in each for file in files for each in (file, *file.get("page_list", ())))
+            if before is None or not text or settings.get("private") or details.get("calls") or has_images:
                 continue
             if before and before[-1].role == role:  # after a prompt without a reply
                 continue
@@ -145,6 +148,15 @@ def saved_prompts(file: Path | None = None) -> Prompts:
         raise UserError(
             "chats_unreadable", "Can't read the saved chats in “{file}”. Use --prompts instead.", file=str(file)
         ) from None
+
+
+def _text(file: Mapping[str, Any]) -> str:
+    """Return an attached file's text as the app sends it."""
+    pages = file.get("page_list")
+    if pages is None:
+        return str(file["text"]).strip()
+    sent = (PdfPage(page["number"], page["text"], why=page["why"]) for page in pages if page["sent"] != "no")
+    return "\n\n".join(page_text(page, len(pages), pictured=False) for page in sent)
 
 
 def chosen_prompts(run: UnfinishedRun | None, saved: Prompts) -> Prompts:

@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from mlx_engine.media.pdfs import PdfPage, Why
-from mlx_engine.vision.image_rules import ImageRules
+
+if TYPE_CHECKING:
+    from mlx_engine.vision.image_rules import ImageRules  # imports NumPy, which the app needs later only
 
 _UNSEEN: dict[Why, str] = {
     "little_text": "picture",
@@ -25,7 +28,9 @@ def page_text(page: PdfPage, total: int, pictured: bool) -> str:
     return f"[Page {page.number} of {total}{unseen}]\n{page.text}".strip()
 
 
-def page_costs(pages: Sequence[PdfPage], pictured: Collection[int], text_tokens: int, rules: ImageRules | None) -> tuple[int, ...]:
+def page_costs(
+    pages: Sequence[PdfPage], pictured: Collection[int], text_tokens: int, rules: "ImageRules | None"
+) -> tuple[int, ...]:
     """Return the tokens that each page takes.
 
     Args:
@@ -43,7 +48,7 @@ def page_costs(pages: Sequence[PdfPage], pictured: Collection[int], text_tokens:
     )
 
 
-def picture_tokens(page: PdfPage, rules: ImageRules) -> int:
+def picture_tokens(page: PdfPage, rules: "ImageRules") -> int:
     """Return the tokens of a page's picture, or 0 if the page can't be drawn."""
     return rules.tokens(*page.size) if page.size else 0
 

@@ -15,11 +15,11 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
-from app.storage import attachments
-from app.storage.attachments import Attachment, prompt_text, read
+from app.storage import attached_files
+from app.storage.attached_files import read
+from app.storage.attachments import Attachment, attachments_from, message_of
 from app.storage.chat_export import to_markdown
 from app.storage.chat_tree import Chat
-from app.storage.json_values import read_as
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
@@ -84,7 +84,8 @@ def test_text_is_read_in_any_encoding(file: File, data: bytes, text: str) -> Non
 def test_a_pdf_is_read_page_by_page(file: File) -> None:
     data = pdf("First page", "", "Third page")
     found = read(file("paper.pdf", data))
-    assert found == Attachment("paper.pdf", "First page\n\nThird page", len(data), 3)
+    assert (found.name, found.text, found.size, found.pages) == ("paper.pdf", "First page\n\nThird page", len(data), 3)
+    assert [page.text for page in found.page_list] == ["First page", "", "Third page"]
     assert read(file("named wrongly.txt", data)).pages == 3
 
 
@@ -105,7 +106,7 @@ def test_a_pdf_that_opens_without_a_password_is_read(file: File, tmp_path: Path)
         ("program.bin", b"\x7fELF\x02\x01\x01\0\0", "contains no readable text"),
         ("cut.txt", b"\xff\xfea", "contains no readable text"),
         ("locked.pdf", pdf("Secret", password="pass"), "password-protected"),
-        ("scan.pdf", pdf("", ""), "contains only scanned pages"),
+        ("blank.pdf", pdf("", ""), "All pages of “blank.pdf” are blank"),
         ("broken.pdf", b"%PDF-1.7\nnothing of the kind", "PDF"),
         ("broken2.pdf", pdf("Text")[:300], "PDF"),
     ],
@@ -117,7 +118,7 @@ def test_a_file_that_cannot_be_attached_is_refused_with_its_name(file: File, nam
 
 
 def test_files_that_are_too_large_are_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attachments, "MAX_TEXT", 1000)
+    monkeypatch.setattr(attached_files, "MAX_TEXT", 1000)
     monkeypatch.setattr(pdfs, "MOST_BYTES", 20_000)
     assert read(file("a.txt", b"x" * 1000)).size == 1000
     with pytest.raises(UserError, match="too large"):
@@ -196,14 +197,14 @@ def test_attachments_are_stored_with_their_message(files: list[Attachment], text
     assert same(chat, again)
     assert again.turns[0].asked is not None and again.turns[0].asked.attachments == tuple(files)
     content = turn.request.messages[-1].content
-    assert content == prompt_text(text, files) and text in content
+    assert content == message_of(text, files, False).content and text in content
     for one in files:
         assert one.text.strip() in content and f"*(attached: {one.name})*" in to_markdown(chat)
 
 
 @pytest.mark.parametrize("data", [None, 3, {}, {"name": "a"}, {"name": 1, "text": "b"}])
 def test_an_invalid_attachment_record_is_left_out(data: object) -> None:
-    assert read_as(tuple[Attachment, ...], [data], None) == ()
+    assert attachments_from([data], {}) == ()
 
 
 def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:

@@ -271,6 +271,8 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             assert chat.settings.system == "Be brief." and chat.turns[0].reply.stats.tokens == 3
             assert [preset.name for preset in contents.presets] == ["Short"]
             assert [(call.tool, call.result, call.seconds) for call in reply.calls] == [("calculator", "56", 0.25)] * (version > 2)
+            files = chat.turns[1].asked.attachments
+            assert [(one.name, len(one.picture.file.data)) for one in files] == [("dot.png", 69)] * (version > 3)
             assert len(store.search("of cou")) == 1
             assert len(store.search("expression")) == (version > 2)
             assert is_sound(store)

@@ -46,7 +46,7 @@ def test_prompts_are_what_was_shown_and_sent(tmp_path: Path) -> None:
             save(store, one)
     expected = [
         (Message("user", "One?"),),
-        messages_to(chat.turns[-1].asked)[:2] + (Message("user", chat.turns[-1].asked.prompt_text),),
+        messages_to(chat.turns[-1].asked)[:2] + (chat.turns[-1].asked.message,),
         (Message("user", "Search."),),
     ]
     assert saved_prompts(tmp_path / FILE) == expected and expected[1][1].content == "No."
