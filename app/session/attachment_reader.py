@@ -121,7 +121,7 @@ class AttachmentReader(QObject):
             self.changed.emit()
 
     def set_pages(self, one: Attachment, page_list: Iterable[Page]) -> None:
-        """Choose what is sent of a PDF's pages. Missing pictures are drawn, unless the pair can't see."""
+        """Choose what is sent of a PDF's pages, and draw them for a pair that sees."""
         if one in self.files:
             self._stop(drawing for drawing in self.reading if drawing.replaces == one)
             self._replace(self.files, one, changed := replace(one, page_list=tuple(page_list)))

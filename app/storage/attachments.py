@@ -123,7 +123,7 @@ def message_of(text: str, attachments: Sequence[Attachment], can_see: bool) -> M
 
 
 def shown_to(can_see: bool, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return messages that name lost images in the text, and all images if the model can't see."""
+    """Return messages that name lost images, and all if the model can't see them."""
     return tuple(_shown(one, can_see) if one.images else one for one in messages)
 
 

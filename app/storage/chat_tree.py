@@ -241,7 +241,7 @@ class Chat:
 
 
 def messages_to(node: Node) -> tuple[Message, ...]:
-    """Return the messages up to this one with their images, without unanswered questions."""
+    """Return the messages up to this one with images, without unanswered questions."""
     messages: list[Message] = []
     question: Node | None = None  # left out if unanswered: one that was too long must not break the next
     for one in node.path():

@@ -5779,46 +5779,40 @@
             <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_empty</source>
             <extracomment>“{name}” is empty.</extracomment>
             <translation>„{name}“ ist leer.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_is_folder</source>
             <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
             <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>attachment_is_image</source>
-            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
-            <translation>„{name}“ ist ein Bild. Slipstream kann noch keine Bilder lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_not_a_file</source>
             <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
             <translation>„{name}“ kann nicht angehängt werden: Es ist keine normale Datei.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_not_text</source>
-            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
-            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie eine Text-, Markdown-, Code- oder PDF-Datei an.</translation>
+            <extracomment>“{name}” contains no readable text. Attach an image, a PDF, or a text, Markdown, or code file.</extracomment>
+            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie ein Bild, eine PDF-, Text-, Markdown- oder Codedatei an.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
-            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}, images up to {image_limit}.</extracomment>
+            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}, Bilder bis zu {image_limit}.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
-            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
+            <location filename="../../app/storage/attached_files.py" />
+            <source>pdf_blank</source>
+            <extracomment>All pages of “{name}” are blank.</extracomment>
+            <translation>Alle Seiten von „{name}“ sind leer.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />

@@ -5779,46 +5779,40 @@
             <translation>正在载入另一个模型对。请稍后重试。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_empty</source>
             <extracomment>“{name}” is empty.</extracomment>
             <translation>“{name}”是空文件。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_is_folder</source>
             <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
             <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>attachment_is_image</source>
-            <extracomment>“{name}” is an image. Slipstream can't read images yet.</extracomment>
-            <translation>“{name}”是图片。Slipstream 目前还不能读取图片。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_not_a_file</source>
             <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
             <translation>无法附加“{name}”：它不是普通文件。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_not_text</source>
-            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
-            <translation>“{name}”不含可读文本。请附加文本、Markdown、代码或 PDF 文件。</translation>
+            <extracomment>“{name}” contains no readable text. Attach an image, a PDF, or a text, Markdown, or code file.</extracomment>
+            <translation>“{name}”不含可读文本。请附加图片、PDF、文本、Markdown 或代码文件。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
+            <location filename="../../app/storage/attached_files.py" />
             <source>attachment_too_large</source>
-            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
-            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
+            <extracomment>“{name}” is too large ({size}). Text files can be up to {text_limit}, PDFs up to {pdf_limit}, images up to {image_limit}.</extracomment>
+            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}，图片最大 {image_limit}。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/attachments.py" />
-            <source>pdf_without_text</source>
-            <extracomment>“{name}” contains only scanned pages. Attach a version with selectable text.</extracomment>
-            <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
+            <location filename="../../app/storage/attached_files.py" />
+            <source>pdf_blank</source>
+            <extracomment>All pages of “{name}” are blank.</extracomment>
+            <translation>“{name}”的所有页面都是空白的。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />
