@@ -6122,6 +6122,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_format</source>
+            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden, weil {format} nicht unterstützt wird. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
             <source>image_too_large</source>
             <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
             <translation>„{name}“ ist zu groß. Bilder dürfen höchstens {limit} MB haben. Speichern Sie das Bild als JPEG.</translation>
@@ -7025,12 +7031,6 @@
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>„{name}“ ist beschädigt und kann nicht gelesen werden. Sichern oder exportieren Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_format</source>
-            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>„{name}“ kann nicht gelesen werden, weil {format} nicht unterstützt wird. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />

@@ -6122,6 +6122,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_format</source>
+            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
+            <translation>无法读取“{name}”，因为不支持 {format}。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
             <source>image_too_large</source>
             <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
             <translation>“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
@@ -7025,12 +7031,6 @@
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>“{name}”已损坏，无法读取。请重新存储或导出。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_format</source>
-            <extracomment>Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>无法读取“{name}”，因为不支持 {format}。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
