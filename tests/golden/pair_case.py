@@ -35,7 +35,7 @@ class _Recorder:
 def check(folder: Path, thorough: bool = True) -> tuple[str, list[str]]:
     """What was looked at, with the largest difference of each field, and what is wrong.
 
-    Checks the first and the last prompt, or all if `thorough`.
+    Checks the first prompt at two block sizes and the last one with plain steps in between, or if `thorough`, all in all ways.
 
     Raises:
         UserError: the engine does not support this pair.
@@ -59,19 +59,22 @@ def check(folder: Path, thorough: bool = True) -> tuple[str, list[str]]:
     for number, case in enumerate(cases):
         if not thorough and 0 < number < len(cases) - 1:
             continue
-        name = f"prompt {number}"
+        name, is_first, is_last = f"prompt {number}", number == 0, number == len(cases) - 1
         recorder.proposed.clear()
         accepted = _reply(found, engine, f"{name}, DFlash", case, limit, block)
         rounds += len(accepted)
         found.same(name, "accepted lengths", accepted, case["accepted"])
         found.same(name, "drafts", [draft.tolist() for draft in recorder.proposed], [one["draft"] for one in case["rounds"]])
-        for other in case.get("smaller_blocks", case.get("other_blocks", [])):
+        others = case.get("smaller_blocks", case.get("other_blocks", []))
+        for other in others if thorough else others[:is_first]:
             size = other["block_size"]
             accepted = _reply(found, engine, f"{name}, blocks of {size}", case, limit, size)
             rounds += len(accepted)
             found.same(f"{name}, blocks of {size}", "accepted lengths", accepted, other["accepted"])
-        _reply(found, engine, f"{name}, plain", case, limit, None)
-        found.same(f"{name}, plain steps in between", "text", _mixed(pair, case, limit), case["output_ids"])
+        if thorough:
+            _reply(found, engine, f"{name}, plain", case, limit, None)
+        if thorough or is_last:
+            found.same(f"{name}, plain steps in between", "text", _mixed(pair, case, limit), case["output_ids"])
     return f"{len(cases)} prompts, {rounds} rounds, largest difference: {found}", found.wrong
 
 

@@ -50,7 +50,7 @@ def exact(q, k, v, g, beta, state, mask):
     return outputs, state
 
 
-@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
+@pytest.mark.parametrize("dtype", [mx.bfloat16, pytest.param(mx.float32, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("function", "vector", "masked", "key_dim"),
     [
@@ -101,7 +101,7 @@ def header(*names: str) -> str:
     return "\n".join(texts) + "\n"
 
 
-@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+@pytest.mark.parametrize("dtype", [mx.bfloat16, *(pytest.param(each, marks=pytest.mark.long) for each in (mx.float32, mx.float16))])
 @pytest.mark.parametrize(("kernel", "size"), [("softmax_single_row", 511), ("softmax_looped", 1500)])
 def test_the_softmax_kernels_of_mlx(dtype, kernel, size) -> None:
     mx.random.seed(size)
@@ -132,8 +132,7 @@ def test_the_softmax_kernels_of_mlx(dtype, kernel, size) -> None:
     np.testing.assert_allclose(np.array(y.astype(mx.float32)), want, rtol=1.01 * tolerance, atol=2**-24)
 
 
-@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
-@pytest.mark.parametrize(("length", "dim"), [(70, 64), (5, 128)])
+@pytest.mark.parametrize(("dtype", "length", "dim"), [(mx.float32, 70, 64), (mx.bfloat16, 5, 128)])
 def test_the_attention_kernel_of_mlx(dtype, length, dim) -> None:
     mx.random.seed(length)
     heads, shared = 4, 2

@@ -69,7 +69,7 @@ class TestTheProgram:
     def test_help_and_version_do_not_load_mlx(self) -> None:
         code = "import sys; from mlx_engine.cli.main import parser; parser(); sys.exit('mlx.core' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-        assert all(installed(*argv).returncode == 0 for argv in (("--help",), ("--version",), ("generate", "--help")))
+        assert installed("--version").returncode == 0
 
     @pytest.mark.parametrize(
         ("prompt", "drafter", "words"),
@@ -99,8 +99,9 @@ class TestTheProgram:
         assert not shown.out
 
 
-@pytest.mark.parametrize("command", [["models", "list", "--json"], ["models", "fit", "no-such-pair", "--json"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [(["models", "list", "--json"], ""), (["models", "fit", "no-such-pair", "--json"], "1")]
+)
 def test_a_reader_that_has_gone_ends_the_command_quietly(command: list[str], unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -112,7 +113,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(command: list[str], unb
     assert ended.returncode == 1 and "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr
 
 
-@pytest.mark.parametrize("closed", ["1>&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", ["1>&-", ">&- 2>&-"])
 def test_a_command_runs_without_the_streams_that_its_caller_closed(closed: str) -> None:
     command = f'"{sys.executable}" -m mlx_engine models list --json {closed}'
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)

@@ -204,7 +204,8 @@ def test_the_features_of_a_loaded_pair_are_its_layers_outputs(pair, name):
     assert features.shape == (9, 64 * len({0, text(name)["num_hidden_layers"] // 2, text(name)["num_hidden_layers"] - 1}))
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in FAMILIES])
+@pytest.mark.long  # test_turns.py has more, with the reference pairs
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_familys_replies_at_the_same_time_have_their_own_texts(pair, name):
     engine = pair(name, "dflash")
     options = ({"width": 5}, {}, {"mode": "plain"}, {"width": 16, "temperature": 0.8, "seed": 3})

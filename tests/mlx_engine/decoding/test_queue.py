@@ -81,6 +81,7 @@ def test_only_passes_that_were_queued_ahead_are_timed(tiny, passes):
             assert outcome.seconds is not None
 
 
+@sampled(4)
 @given(data=st.data(), total=st.integers(1, 60), rounds=st.integers(1, 12), seed=st.integers(0, 1000), width=st.integers(2, 8))
 @pytest.mark.parametrize("which", [SLIDING, FULL], ids=["sliding", "full"])
 def test_a_context_written_at_device_positions_gives_the_same_drafts(which, data, total, rounds, seed, width):
@@ -196,7 +197,7 @@ def test_a_round_that_is_never_read_leaves_no_row(which, request):
     same_state(*runs)
 
 
-@pytest.mark.parametrize("stop", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("stop", [1, 3, *(pytest.param(stop, marks=pytest.mark.long) for stop in (2, 4, 5))])
 def test_a_reply_cancelled_behind_a_queued_round_leaves_its_context_usable(monkeypatch, stop: int) -> None:
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)

@@ -49,7 +49,7 @@ def target_of(name: str) -> Target:
     after=st.lists(TOKENS, min_size=1, max_size=20),
     in_vain=st.booleans(),
 )
-@sampled(3, whole=100)
+@sampled(2, whole=100)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_passes_at_positions_that_only_the_device_knows(name, before, passes, after, in_vain):
     """Each pass keeps some rows. With `ahead`, it is queued before the host knows how many rows the previous one kept."""
@@ -85,7 +85,7 @@ def test_passes_at_positions_that_only_the_device_knows(name, before, passes, af
 
 
 @given(passes=st.lists(st.tuples(st.integers(2, 16), st.integers(1, 16)), min_size=2, max_size=8), seed=st.integers(0, 99))
-@sampled(5)
+@sampled(3)
 @pytest.mark.parametrize("name", ["qwen3_5", "qwen3_next"])
 def test_a_recurrent_state_is_bit_identical(name, passes, seed):
     """In the first layer, before any attention."""

@@ -72,7 +72,7 @@ OPTIONS = {
     limit=st.integers(2, 30 if SAMPLE else 70),
     **OPTIONS,
 )
-@sampled(3)
+@sampled(2)
 @pytest.mark.parametrize("pair", ["tiny", "windows", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
 def test_any_schedule_gives_the_plain_text(pair, request, **options):
     check(request.getfixturevalue(pair), **options)

@@ -48,14 +48,22 @@ def engine(request):
     engine.pair.use(PLAIN)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+DELTA = ("delta_inputs", "gated_delta_replay")  # of the second pair alone
+PAIRED = [
+    pytest.param(pair, name, marks=[] if (pair == "tiny2") == (name in DELTA) else [pytest.mark.long])
+    for pair in ("tiny", "tiny2")
+    for name in KERNELS
+]
+
+
+@pytest.mark.parametrize(("engine", "name"), PAIRED, indirect=["engine"])
 def test_every_kernel_agrees_on_a_replys_arrays_and_does_not_change_the_text(engine, name):
     checked = CheckedKernel(name, build=metal_kernel)
     want = reply(engine, ASKED)
     engine.pair.use(checked.operations())
     assert reply(engine, ASKED).tokens == want.tokens
     seen = checked.agreement
-    called = engine.pair.info.family == "qwen3_5" or name not in ("delta_inputs", "gated_delta_replay")
+    called = engine.pair.info.family == "qwen3_5" or name not in DELTA
     assert (seen.shapes > 0) == called
     assert not seen.wrong and seen.off <= MOST[mx.float32]
 
@@ -79,8 +87,7 @@ def test_a_wrong_result_is_reported_with_shape_and_size(tiny, name, change, said
     assert said in checked.agreement.wrong
 
 
-@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16])
-@pytest.mark.parametrize("bits", [4, 8, 16])
+@pytest.mark.parametrize(("dtype", "bits"), [(mx.float16, 16), (mx.float16, 8), (mx.bfloat16, 4)])
 def test_half_precision_may_differ_only_by_rounding(dtype, bits):
     mx.random.seed(2)
     x, weight = mx.random.normal((5, 256)).astype(dtype), mx.random.normal((64, 256)).astype(dtype)

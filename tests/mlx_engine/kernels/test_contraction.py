@@ -61,7 +61,9 @@ CASES: dict[str, Any] = {
 
 # Without the instruction, both variants are the same program on an x86 CPU, and the test couldn't fail
 @pytest.mark.skipif(CPU_FLAGS.exists() and " fma" not in CPU_FLAGS.read_text() and bool(FUSED[2:]), reason="this CPU can't fuse")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if at in (1, 3, 4) else [pytest.mark.long]) for at, case in enumerate(CASES)]
+)
 def test_the_bits_do_not_depend_on_what_the_compiler_fuses(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
     usual, *_ = compilers()

@@ -10,13 +10,14 @@ from mlx_engine.kernels.block_verify import Draw
 from mlx_engine.kernels.delta_inputs import DeltaHeads
 from mlx_engine.kernels.gated_delta_replay import Tape
 from mlx_engine.kernels.operations import ROW_EXACT
+from tests.examples import sampled
 from tests.metal_emulator import kernel, metal_kernel
 from tests.metal_emulator.compiler import compilers
 
 DTYPES = st.sampled_from([mx.float32, mx.float16, mx.bfloat16])
 ROWS, SEED = st.integers(2, 16), st.integers(0, 999)
 few = settings(
-    max_examples=settings.default.max_examples // 4,
+    sampled(2, whole=50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

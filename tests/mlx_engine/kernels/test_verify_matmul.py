@@ -16,6 +16,11 @@ DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 few = settings(max_examples=settings.default.max_examples // 5)
 
 
+def others(*kinds):
+    """Types that `make test-all` compiles, too."""
+    return [pytest.param(*each, marks=pytest.mark.long) for each in kinds]
+
+
 def made(dtype, kind, rows, columns, depth, before=0):
     """Arguments of a product, and the unpacked weights; `before`: rows of the buffers before the weight's first."""
     bits, group = kind
@@ -52,7 +57,7 @@ def check(dtype, kind, rows, columns, depth, before=0):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind"), [(mx.float32, (8, 32)), (mx.float16, (4, 32)), (mx.bfloat16, (4, 64)), (mx.bfloat16, (8, 128))]
+    ("dtype", "kind"), [(mx.float32, (8, 32)), (mx.bfloat16, (4, 64)), *others((mx.float16, (4, 32)), (mx.bfloat16, (8, 128)))]
 )
 @few
 @given(rows=st.integers(9, 16), columns=st.integers(1, 40), groups=st.integers(1, 12), before=st.integers(0, 3))
@@ -67,7 +72,7 @@ def test_a_dense_product_matches_its_definition_at_any_size(dtype, rows, columns
     check(dtype, DENSE, rows, columns, depth, before)
 
 
-@pytest.mark.parametrize(("dtype", "kind"), [(mx.float32, DENSE), (mx.bfloat16, (4, 64))])
+@pytest.mark.parametrize(("dtype", "kind"), [(mx.bfloat16, (4, 64)), *others((mx.float32, DENSE))])
 def test_twice_as_many_simdgroups_share_the_long_rows_of_a_narrow_weight(dtype, kind):
     check(dtype, kind, 9, 20, 1152)
 
@@ -89,7 +94,7 @@ def test_every_kind_of_weight(dtype, kind, rows, columns, groups, tail, before):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind"), [(mx.float32, DENSE), (mx.bfloat16, DENSE), (mx.float16, (4, 64)), (mx.float32, (8, 32))]
+    ("dtype", "kind"), [(mx.bfloat16, DENSE), (mx.float16, (4, 64)), *others((mx.float32, DENSE), (mx.float32, (8, 32)))]
 )
 @few
 @given(
@@ -121,7 +126,7 @@ def test_gate_and_residual_match_their_definition(dtype, kind, rows, columns, gr
         assert_close(verify_matmul.reference(*given), want, 1.01 * error)
 
 
-@pytest.mark.parametrize("kind", [(4, 64), DENSE])
+@pytest.mark.parametrize("kind", [DENSE, pytest.param((4, 64), marks=pytest.mark.long)])
 def test_a_row_has_the_same_bits_alone_and_in_a_block(kind):
     arguments, block = check(mx.bfloat16, kind, 13, 24, 640)
     for row in (0, 9, 12):

@@ -18,6 +18,7 @@ import pytest
 from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.index import INDEX
 from mlx_engine.prefix.part_store import PrefixStore
+from tests.examples import SAMPLE
 from tests.mlx_engine.prefix.saved_parts import PAIR, ROOMY, damage, files, save, tokens_of
 
 
@@ -30,7 +31,7 @@ def store(tmp_path) -> PrefixStore:
 @pytest.mark.parametrize("how", ["flip", "cut", "empty", "add"])
 def test_a_damaged_file_is_deleted_and_never_used(store, how, rebuild):
     rng = random.Random(how)
-    for attempt in range(10):
+    for attempt in range(3 if SAMPLE else 10):
         tokens = tokens_of(attempt, 1024)
         save(store, tokens)
         parts = store.whole_parts(PAIR, tokens)
@@ -102,7 +103,7 @@ def test_flipped_bits_in_the_index_are_never_believed(tmp_path, caplog, suffix):
     if not suffix:
         original.close()
     saved = {path.name for path in files(original)}
-    for attempt in range(40):
+    for attempt in range(8 if SAMPLE else 40):
         folder = tmp_path / str(attempt)
         shutil.copytree(original.folder, folder)
         path = folder / f"{INDEX}{suffix}"
@@ -207,7 +208,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_kills_while_writing_leave_only_good_files(tmp_path, kills):
     """Two processes write, and one of them is killed."""
     rng = random.Random(kills)
