@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QWidget
-from pytestqt.qtbot import QtBot
 
 import app.application
 from app.application import Slipstream
@@ -43,10 +42,23 @@ SERVED = bool(os.environ.get("SLIPSTREAM_TEST_SERVED"))
 PATIENCE_MS = 120_000  # for busy machines
 
 
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Deliver events until a condition holds.
+
+    The timer is for conditions that other threads and processes fulfill. With a time limit, `processEvents` wouldn't sleep.
+    """
+    end = time.monotonic() + PATIENCE_MS / 1000
+    timer = QTimer(interval=5)
+    timer.start()
+    while not condition():
+        assert time.monotonic() < end, "the condition doesn't come true"
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)  # which an event loop does, too
+
+
 def reply_views(transcript: Transcript) -> list[ReplyView]:
     """Return the replies that are built, in order."""
-    while any(entry.deferred for entry in transcript.column.entries):
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+    wait_until(lambda: not any(entry.deferred for entry in transcript.column.entries))
     return [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
 
 
@@ -66,6 +78,8 @@ class Look:
 
 class Session:
     """The app without a window, its engine, and the few things that tests do again and again."""
+
+    until = staticmethod(wait_until)
 
     def __init__(self, services: Services, engine: ScriptedEngine) -> None:
         self.services, self.engine = services, engine
@@ -94,14 +108,6 @@ class Session:
     @property
     def reply(self) -> Reply:
         return self.session.chat.turns[-1].reply
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Deliver events until a condition holds."""
-        end = time.monotonic() + PATIENCE_MS / 1000
-        while not condition():
-            assert time.monotonic() < end, "the condition doesn't come true"
-            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)  # which an event loop does, too
 
     @cached_property
     def theme(self) -> Theme:
@@ -191,14 +197,10 @@ class DialogWindow(QMainWindow):
 class Running(Session):
     """The app with its window."""
 
-    def __init__(self, slipstream: Slipstream, engine: ScriptedEngine, qtbot: QtBot) -> None:
+    def __init__(self, slipstream: Slipstream, engine: ScriptedEngine) -> None:
         super().__init__(slipstream.services, engine)
         self.slipstream, self.theme = slipstream, slipstream.theme
         self.window, self.sidebar = slipstream.window, slipstream.window.sidebar
-        self._qtbot = qtbot
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        self._qtbot.waitUntil(condition, timeout=PATIENCE_MS)
 
     def start(self) -> None:
         self.slipstream.start()
@@ -354,9 +356,7 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
 
 
 @pytest.fixture
-def start(
-    qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: None
-) -> Iterator[Callable[..., Running]]:
+def start(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: None) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
     monkeypatch.setattr("app.views.chat.notice_bar.SHOWN_MS", 2 * PATIENCE_MS)  # a busy machine may be slower than a reader
@@ -372,7 +372,7 @@ def start(
     ) -> Running:
         engine = engine or ScriptedEngine()
         slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path, data, data_writable, temporary), lambda: engine)
-        running = Running(slipstream, engine, qtbot)
+        running = Running(slipstream, engine)
         started.append(running)
         if loaded:
             running.load()
