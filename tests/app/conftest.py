@@ -94,6 +94,8 @@ class Session:
         self.message, self.meter = services.message, services.meter
         self.noticed: list[Notice] = []
         self.services.notices.posted.connect(self.noticed.append)
+        self.stopped = False
+        self.services.engine.stopped.connect(lambda: setattr(self, "stopped", True))
 
     @property
     def notices(self) -> list[str]:
@@ -180,6 +182,7 @@ class Session:
         self.services.server.close(120)
         self.services.tuning.wait(120_000)
         assert self.services.client.wait(120)
+        self.until(lambda: self.stopped)  # otherwise, the engine's thread could emit the signal of a deleted object
         assert self.services.store.wait(120)
 
 
