@@ -255,7 +255,8 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
 
 def test_a_file_can_be_removed_and_can_be_sent_without_text(begin: Begin, file: File) -> None:
     app = begin()
-    attach(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
+    attach(app, one := file("one.py", b"print(1)"), file("two.py", b"print(2)"), one)
+    assert [each.name for each in app.attachments.files] == ["one.py", "two.py"]
     app.attachments.remove(app.attachments.files[0])
     assert [one.name for one in app.attachments.files] == ["two.py"]
     app.ask("")

@@ -65,10 +65,10 @@ def test_commands_chats_and_presets_are_found_and_run_by_keyboard(start: Start, 
     wanted = {"Settings…", "Attach Files…", "Find in Chat…", "DFlash", "Larger Text", "Local Server", "Show Logs"}
     assert wanted | {"Quit Slipstream", "Precise"} <= set(found)
     rows = [palette.list.currentIndex().row()]
-    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown):
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown):
         qtbot.keyClick(palette.field, key)
         rows.append(palette.list.currentIndex().row())
-    assert rows == [0, 1, 2, 1, 10]
+    assert rows == [0, palette.list.count() - 1, 0, 1, 2, 1, 10]
     qtbot.keyClicks(palette.field, "zzzzzz")
     assert palette.shown == []
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
