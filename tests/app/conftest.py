@@ -303,10 +303,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of this test only, and no waiting for more events or more typing."""
+    """Folders of this test only, and no waiting for more events, for more typing, or for a cooler machine."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
     monkeypatch.setattr("app.session.qt_inbox.BATCH_MS", 1)
     monkeypatch.setattr("app.session.context_meter.COUNT_MS", 5)
+    monkeypatch.setattr("app.session.compare_run.PAUSE_S", 0.0)
     monkeypatch.setattr("app.views.transcript.call_card.ARM_MS", 20)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -105,8 +106,9 @@ def out_of_reach(window: QWidget) -> list[str]:
 
 
 @pytest.fixture
-def screens(start: Start, tmp_path: Path, stray_windows: list[str]) -> dict[str, QWidget]:
+def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, QWidget]:
     """Every screen of the app, open. No part of one was a window of its own on the way."""
+    monkeypatch.setattr("app.window.report.child", SimpleNamespace(command=lambda module: ("echo", ["Checks"])))
     app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
     note = tmp_path / "note.md"
     note.write_text("A note.")

@@ -51,7 +51,7 @@ def in_cache(repo: str, fields: dict[str, object]) -> Path:
 
 
 @pytest.fixture
-def places() -> Places:
+def folders() -> Places:
     """A target in the cache, and two drafters that fit it."""
     return in_cache("lab/Small", TARGET), in_cache("lab/A-DFlash", DRAFTER), in_cache("lab/B-DFlash", DRAFTER)
 
@@ -87,9 +87,9 @@ def cells(dialog: CompareDialog) -> list[list[str]]:
 
 
 def test_all_drafters_give_one_table_with_the_fastest_marked(
-    begin: Start, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Start, folders: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, first, second = places
+    target, first, second = folders
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
@@ -119,8 +119,8 @@ def test_all_drafters_give_one_table_with_the_fastest_marked(
     assert app.loader.loaded_from == LoadPair(target, second)
 
 
-def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: Places) -> None:
-    target, first, _ = places
+def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, folders: Places) -> None:
+    target, first, _ = folders
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
@@ -130,8 +130,8 @@ def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, places: 
     assert len(dialog.figures.rows) == 2 and dialog.headline.text() == "DFlash is 3.9× as fast"
 
 
-def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: Start, places: Places) -> None:
-    target, first, second = places
+def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: Start, folders: Places) -> None:
+    target, first, second = folders
     app = begin()
     pair = LoadPair(target, first)
     loaded(app, pair)
@@ -151,9 +151,9 @@ def test_the_fastest_drafter_is_only_offered_while_its_target_is_in_use(begin: S
     assert dialog.use_button.isHidden(), "a server is in use"
 
 
-def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, places: Places) -> None:
+def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, folders: Places) -> None:
     target, drafter = demo_pair()
-    add_custom_pair(CustomPair(str(target), str(places[1])))
+    add_custom_pair(CustomPair(str(target), str(folders[1])))
     app = begin()
     dialog = compared(app)
     assert dialog.comparison.outcome.fastest.contestant.pair.drafter == drafter and dialog.use_button.isHidden(), "it is in use"
@@ -161,13 +161,13 @@ def test_another_drafter_of_the_demo_target_can_be_used(begin: Start, places: Pl
     dialog.refresh()
     dialog.use_button.click()
     app.until(lambda: not app.loader.running)
-    assert app.engine.loaded[-1] == (target, places[1])
+    assert app.engine.loaded[-1] == (target, folders[1])
 
 
-def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, places: Places) -> None:
+def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, folders: Places) -> None:
     """The loaded drafter comes first, wherever its row is."""
     app = begin()
-    target, *drafters = places
+    target, *drafters = folders
     here = LoadPair(target, drafters[1])
     contestants = plain, lookup, first, second = with_drafters(target, drafters)
     comparison = CompareRun(Compare((GenerationRequest(),), contestants), ("Hi",), PAIR, here)
@@ -180,9 +180,11 @@ def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, places: Plac
     assert [row.name.text() for row in table.rows] == ["Plain", "Lookup", "Kind 3", "Kind 2"]
 
 
-def test_drafters_are_not_searched_once_the_window_is_closed(begin: Start, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafters_are_not_searched_once_the_window_is_closed(
+    begin: Start, folders: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
     searched: list[Path] = []
-    monkeypatch.setattr("app.session.pair_session.installed_drafters", lambda target, *_: searched.append(target) or places[1:])
+    monkeypatch.setattr("app.session.pair_session.installed_drafters", lambda target, *_: searched.append(target) or folders[1:])
     app = begin()
     for _ in range(3):
         app.window.dialogs.show_compare()
@@ -193,12 +195,12 @@ def test_drafters_are_not_searched_once_the_window_is_closed(begin: Start, place
         searched.clear()
     app.window.dialogs.show_compare()
     app.until(lambda: len(searched) == 1)
-    loaded(app, LoadPair(*places[:2]))
+    loaded(app, LoadPair(*folders[:2]))
     app.until(lambda: len(searched) == 2)
 
 
-def test_the_drafters_follow_the_model_folder(begin: Start, places: Places) -> None:
-    target, first, second = places
+def test_the_drafters_follow_the_model_folder(begin: Start, folders: Places) -> None:
+    target, first, second = folders
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog_with_drafters(app)
@@ -215,8 +217,8 @@ def test_one_drafter_offers_no_choice(begin: Start) -> None:
     assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
 
 
-def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
-    target, first, _ = places
+def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, folders: Places) -> None:
+    target, first, _ = folders
     app = begin(ScriptedEngine([[refuse("The memory ran out.")]]))
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
@@ -226,9 +228,9 @@ def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, places: P
     app.ask("Still here?")
 
 
-def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog:
+def stopped_at_the_second_drafter(app: Running, folders: Places) -> CompareDialog:
     """Begin a comparison that waits in the reply with the second drafter."""
-    target, first, second = places
+    target, first, second = folders
     app.engine.replies = [answer("Hi."), answer("Hi."), answer("Hi."), [commit("Once"), threading.Event()]]
     loaded(app, LoadPair(target, first))
     dialog = dialog_with_drafters(app)
@@ -239,28 +241,28 @@ def stopped_at_the_second_drafter(app: Running, places: Places) -> CompareDialog
     return dialog
 
 
-def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(begin: Start, places: Places) -> None:
+def test_closing_the_dialog_stops_and_loads_the_pair_in_use_again(begin: Start, folders: Places) -> None:
     app = begin()
-    dialog = stopped_at_the_second_drafter(app, places)
+    dialog = stopped_at_the_second_drafter(app, folders)
     loading: list[bool] = []
     app.services.compare_runner.ended.connect(lambda: loading.append(app.loader.running))
     dialog.close()
     app.until(lambda: not app.activity.busy and not app.loader.running)
-    assert app.engine.loaded[-1] == places[:2]
+    assert app.engine.loaded[-1] == folders[:2]
     assert loading == [True], "a message that waits for the end isn't answered with the other drafter"
     app.ask("Still here?")
 
 
-def test_the_window_can_close_while_another_drafter_is_loaded(start: Start, places: Places, qtbot: QtBot) -> None:
+def test_the_window_can_close_while_another_drafter_is_loaded(start: Start, folders: Places, qtbot: QtBot) -> None:
     app = start()
-    stopped_at_the_second_drafter(app, places)
+    stopped_at_the_second_drafter(app, folders)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.quit()
-    assert app.engine.unloaded and app.engine.loaded[-1][1] == places[2]
+    assert app.engine.unloaded and app.engine.loaded[-1][1] == folders[2]
 
 
-def test_auto_is_chosen_first_and_names_the_fastest_drafter(begin: Start, places: Places) -> None:
-    target, _, second = places
+def test_auto_is_chosen_first_and_names_the_fastest_drafter(begin: Start, folders: Places) -> None:
+    target, _, second = folders
     measured(target, second, 80.0)
     app = begin()
     opened(app)
@@ -277,9 +279,9 @@ def test_auto_is_chosen_first_and_names_the_fastest_drafter(begin: Start, places
     assert app.loader.loaded_from == LoadPair(target, second, auto=True) and state(app) == "loaded"
 
 
-def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, places: Places) -> None:
+def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, folders: Places) -> None:
     """Whether the row shows Auto or the drafter itself, and also once the other drafter is gone."""
-    target, first, second = places
+    target, first, second = folders
     app = begin()
     loaded(app, LoadPair(target, second, auto=True))
     opened(app)
@@ -297,9 +299,9 @@ def test_the_pair_that_auto_loaded_cannot_be_deleted(begin: Start, places: Place
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["folders", "repos"])
-def test_auto_shows_what_the_engine_loads(begin: Start, places: Places, tmp_path: Path, own: bool) -> None:
+def test_auto_shows_what_the_engine_loads(begin: Start, folders: Places, tmp_path: Path, own: bool) -> None:
     """The user's own pairs come first."""
-    target, first, second = places
+    target, first, second = folders
     if own:
         second = tmp_path / "own"
         shutil.copytree(first, second)
@@ -314,8 +316,8 @@ def test_auto_shows_what_the_engine_loads(begin: Start, places: Places, tmp_path
     assert auto_drafters(target)[0] == first
 
 
-def test_a_chosen_drafter_stays_until_auto_is_chosen_again(begin: Start, places: Places) -> None:
-    target, first, second = places
+def test_a_chosen_drafter_stays_until_auto_is_chosen_again(begin: Start, folders: Places) -> None:
+    target, first, second = folders
     measured(target, second, 80.0)
     app = begin()
     opened(app)
@@ -339,8 +341,8 @@ def test_a_drafter_that_auto_skips_is_named_once(begin: Start, why_plain: Engine
     assert app.notices == ["The drafter X isn't used: It is damaged."]
 
 
-def test_auto_is_kept_for_the_next_start(begin: Start, places: Places, tmp_path: Path) -> None:
-    target, first, _ = places
+def test_auto_is_kept_for_the_next_start(begin: Start, folders: Places, tmp_path: Path) -> None:
+    target, first, _ = folders
     app = begin()
     loaded(app, LoadPair(target, first, auto=True))
     app.services.save_state()
@@ -411,8 +413,8 @@ def test_a_record_shows_the_replies_that_differ_most() -> None:
     assert verdict_on(record)[1].endswith("Prompts left out: 1. Too long.")
 
 
-def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start, places: Places, tmp_path: Path) -> None:
-    target, first, second = places
+def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start, folders: Places, tmp_path: Path) -> None:
+    target, first, second = folders
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
@@ -443,8 +445,8 @@ def test_an_unreadable_record_is_left_out(damage: dict[str, Any]) -> None:
     assert ComparisonRecord.from_json(record.to_json() | damage) is None
 
 
-def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: Places) -> None:
-    target, first, second = places
+def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, folders: Places) -> None:
+    target, first, second = folders
     app = begin()
     loaded(app, LoadPair(target, first))
     app.ask("One?")
@@ -473,9 +475,9 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, places: P
     assert not dialog.run_button.isEnabled(), "nothing to compare"
 
 
-def test_the_prompt_is_that_of_the_replies_below(begin: Start, places: Places) -> None:
+def test_the_prompt_is_that_of_the_replies_below(begin: Start, folders: Places) -> None:
     """The last prompt stayed above replies to another one."""
-    target, *drafters = places
+    target, *drafters = folders
     app = begin()
     loaded(app, LoadPair(target, drafters[0]))
     dialog = dialog_with_drafters(app)

@@ -105,7 +105,13 @@ def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> 
     app.until(lambda: state(app) == "ready")
 
 
-def test_a_download_of_an_earlier_run_continues(begin: Start, hub: LocalHub) -> None:
+@pytest.fixture
+def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends soon after its last download."""
+    monkeypatch.setattr("app.session.downloads.IDLE_MS", 200)
+
+
+def test_a_download_of_an_earlier_run_continues(begin: Start, hub: LocalHub, soon_idle: None) -> None:
     QueueFile().put(PAIR)
     app = begin()
     app.until(lambda: any("has been downloaded" in notice for notice in app.notices))
@@ -115,7 +121,7 @@ def test_a_download_of_an_earlier_run_continues(begin: Start, hub: LocalHub) -> 
     app.until(lambda: not app.services.picker.downloads.findChildren(QProcess))  # nothing is left to download
 
 
-def test_a_download_can_start_after_the_process_has_ended(begin: Start, hub: LocalHub) -> None:
+def test_a_download_can_start_after_the_process_has_ended(begin: Start, hub: LocalHub, soon_idle: None) -> None:
     app = begin()
     opened(app)
     look_at(app, "zebra-1b")
