@@ -21,7 +21,7 @@ HI: dict[str, Any] = {"messages": [{"role": "user", "content": "A secret questio
 
 
 @pytest.fixture(autouse=True)
-def places(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+def key_store(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """A keychain in memory, and the app's level of the log."""
     caplog.set_level(logging.INFO, "mlx_engine.api_server")
     with keychain():
