@@ -9,7 +9,7 @@ os.environ["SLIPSTREAM_LANGUAGE"] = "en"
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
@@ -38,6 +38,7 @@ from tests.app.served_engine import LOCAL_ONLY, ServedEngine
 
 language.use()
 
+D = TypeVar("D", bound=QDialog)
 SERVED = bool(os.environ.get("SLIPSTREAM_TEST_SERVED"))
 PATIENCE_MS = 120_000  # for busy machines
 
@@ -129,6 +130,12 @@ class Session:
     def window(self) -> Any:
         """An empty window that has only the dialogs, for tests that need no chat."""
         return DialogWindow(self.theme, self.services)
+
+    def dialog(self, kind: type[D]) -> D:
+        """The open dialog of a kind."""
+        found = self.window.dialogs.find(kind)
+        assert found is not None
+        return found
 
     def start(self) -> None:
         self.services.start()
@@ -242,6 +249,10 @@ class Running(Session):
         column = self.window.transcript.column
         self.until(lambda: len([entry for entry in column.entries if isinstance(entry.view, PromptView)]) == shown)
         return [entry.view for entry in column.entries if isinstance(entry.view, PromptView)]
+
+
+Begin = Callable[..., Session]  # the fixture `begin`
+Start = Callable[..., Running]  # the fixture `start`
 
 
 def draw_sidebar(app: Running, width: int) -> None:

@@ -276,8 +276,8 @@ def main(code: str, folder: Path | None) -> int:
     def look(name: str, screen: QWidget) -> None:
         nonlocal number
         number += 1
-        for _ in range(50):  # layouts and counts may still be on their way
-            settle()
+        for _ in range(150):  # layouts and counts may still be on their way
+            settle(40)
             problems = clipped(screen) + ([f"not translated: {one!r}" for one in untranslated(screen)] if code != "en" else [])
             if not problems:
                 break

@@ -1,6 +1,6 @@
 """Accessibility: names, keyboard access and announcements."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,12 +36,10 @@ from mlx_engine.contract.events import Failed, PromptsSaved
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.mcp.record import CallRecord, CallState
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Start
 from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 CONTROLS = (
     QAbstractButton,
     QAbstractItemView,

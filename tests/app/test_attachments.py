@@ -27,12 +27,9 @@ from mlx_engine.contract.events import TokenCount
 from mlx_engine.hardware import child_process
 from mlx_engine.media import media_process, pdfs
 from tests.app.chats import same, texts
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Running, Session, Start
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_start import PATIENCE_S, python
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def pdf(*pages: str, password: str = "", algorithm: str = "RC4-128") -> bytes:

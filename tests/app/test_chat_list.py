@@ -4,7 +4,6 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +16,8 @@ from pytestqt.qtbot import QtBot
 from app.storage.store import ChatSummary, Folder
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.test_chats_window import chat_with, rows
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:

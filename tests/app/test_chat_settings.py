@@ -18,7 +18,7 @@ def test_chat_settings_apply_to_requests_and_are_saved(begin: Start, tmp_path: P
     (tmp_path / "data").mkdir()
     app = begin(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
     app.window.dialogs.show_chat_settings()
-    sheet = app.window.dialogs.find(ChatSettingsDialog)
+    sheet = app.dialog(ChatSettingsDialog)
     sheet.form.system.setPlainText("Be brief.")
     sheet.form.numbers["temperature"].setValue(0.7)
     sheet.form.numbers["min_p"].setValue(0.05)
@@ -39,7 +39,7 @@ def test_chat_settings_apply_to_requests_and_are_saved(begin: Start, tmp_path: P
     app.session.open_chat(one)
     app.until(lambda: app.session.chat.id == one)
     app.window.dialogs.show_chat_settings()
-    sheet = app.window.dialogs.find(ChatSettingsDialog)
+    sheet = app.dialog(ChatSettingsDialog)
     assert sheet.form.system.toPlainText() == "Be brief." and sheet.form.seed.text() == "42"
     sheet.form.reset.click()
     assert app.session.chat.settings == ChatSettings(thinking=True)
@@ -54,7 +54,7 @@ def test_chat_settings_apply_to_requests_and_are_saved(begin: Start, tmp_path: P
 def test_presets_are_saved_applied_and_deleted(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     app.window.dialogs.show_chat_settings()
-    sheet = app.window.dialogs.find(ChatSettingsDialog)
+    sheet = app.dialog(ChatSettingsDialog)
     assert sheet.form.preset.currentText() == "Model defaults" and not sheet.form.reset.isEnabled()
     sheet.form.system.setPlainText("In French.")
     monkeypatch.setattr("app.views.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
@@ -75,7 +75,7 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(begin: Start, qtbot:
     app = begin(data=tmp_path / "data")
     one = chat_with(app, "One")
     app.window.dialogs.show_chat_settings()
-    sheet = app.window.dialogs.find(ChatSettingsDialog)
+    sheet = app.dialog(ChatSettingsDialog)
     saved: list[str] = []
     save = app.library.save
     app.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
@@ -100,7 +100,7 @@ def test_invalid_seeds_are_rejected(begin: Start, qtbot: QtBot, typed: str) -> N
     """An empty field means a random one; so must nothing else."""
     app = begin(loaded=False)
     app.window.dialogs.show_chat_settings()
-    seed = app.window.dialogs.find(ChatSettingsDialog).form.seed
+    seed = app.dialog(ChatSettingsDialog).form.seed
     seed.insert(typed)
     assert seed.text() == "" and app.session.chat.settings.seed is None
     seed.insert(str(2**64 - 1))
@@ -112,7 +112,7 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: S
     app = begin(data=tmp_path / "data")
     old = chat_with(app, "One")
     app.window.dialogs.show_settings("chats")
-    form = app.window.dialogs.find(SettingsDialog).findChild(ChatSettingsForm)
+    form = app.dialog(SettingsDialog).findChild(ChatSettingsForm)
     form.system.setPlainText("Be brief.")
     form.numbers["temperature"].setValue(0.7)
     assert app.session.chat.settings.system == ""
@@ -142,15 +142,14 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: S
 def test_numbers_do_not_touch_the_border_of_their_field(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_chat_settings()
-    for box in app.window.dialogs.find(ChatSettingsDialog).form.numbers.values():
+    for box in app.dialog(ChatSettingsDialog).form.numbers.values():
         assert box.lineEdit().textMargins().left() >= 4
 
 
 def test_the_system_prompt_has_the_same_number_of_lines_at_every_text_size(begin: Start) -> None:
     app = begin(loaded=False)
     app.window.dialogs.show_chat_settings()
-    sheet = app.window.dialogs.find(ChatSettingsDialog)
-    assert sheet is not None
+    sheet = app.dialog(ChatSettingsDialog)
     field = sheet.form.system
     lines = field.height() // field.fontMetrics().lineSpacing()
     app.theme.set_text_size(30)

@@ -1,17 +1,15 @@
 """Titles that the loaded model writes for new chats."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.text.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
 from mlx_engine.contract.requests import LoadPair
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done
 
-Begin = Callable[..., Session]
 PROMPT = "How do I boil an egg?"
 
 

@@ -1,7 +1,6 @@
 """Chats in the window: versions, the list, search, undo, saving."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +17,8 @@ from app.views.sidebar.chat_list import ID, KIND
 from app.views.sidebar.search_results import TITLE, WHEN, without_markup
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling
-from tests.app.conftest import Running, Session, draw_sidebar, reply_views
+from tests.app.conftest import Begin, Session, Start, draw_sidebar, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def rows(app: Session) -> list[str]:

@@ -21,11 +21,8 @@ from app.views.chat.foot import ContextView
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def counting(*replies: object) -> ScriptedEngine:

@@ -1,14 +1,10 @@
 """Unsent messages stay with their chats, also across restarts."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.app.conftest import Running, Session
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
+from tests.app.conftest import Begin, Start
 
 
 def test_an_unsent_message_is_restored_after_a_restart(begin: Begin, tmp_path: Path) -> None:

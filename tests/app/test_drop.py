@@ -1,15 +1,13 @@
 """Dropped files, and images, which can't be attached yet."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 
 from app.storage.attached_files import read
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 
-Start = Callable[..., Running]
 LEFT, NONE, COPY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
 
 

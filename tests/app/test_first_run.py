@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,11 +24,10 @@ from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import Catalog, load_catalog
 from mlx_engine.models.library.demo import REFUSAL, is_refusal
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 from tests.app.scripted_engine import FACTS, PAIR, ScriptedEngine, answer, refuse
 from tests.app.test_window import press
 
-Start = Callable[..., Running]
 GB = 1_000_000_000
 SHIPPED = load_catalog()
 FAST = replace(FACTS, bandwidth=1e15)
@@ -143,8 +141,8 @@ def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: St
     app.until(lambda: welcome.width() < 500)
     assert app.window.sidebar.isVisible() and welcome.cards[0].y() == welcome.cards[1].y(), "two columns next to the sidebar"
     welcome.recommended.button.click()
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None and dialog.isVisible()
+    dialog = app.dialog(PickerDialog)
+    assert dialog.isVisible()
     app.until(lambda: app.services.picker.rows.current is not None)
     current = app.services.picker.rows.current
     assert current is not None and current.name == "Qwen3.5 9B" and current.shown.label == "4-bit"

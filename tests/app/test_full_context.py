@@ -1,18 +1,14 @@
 """A chat that has filled the context goes on in a rolling window, or in a new chat with a summary."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.message_views import DividerView
 from mlx_engine.contract.requests import LoadPair
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, words
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def small_engine(*replies: Script) -> ScriptedEngine:

@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -17,18 +16,16 @@ from app.session.commands import plain_title
 from app.views.settings.settings_dialog import SettingsDialog
 from app.window.help import FOLDER, PAGES, HelpDialog, page_html
 from app.window.report import ReportDialog, report
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Start
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 ALL_PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
 def test_the_user_guide_opens_and_its_links_lead_to_other_pages(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin(loaded=False)
     app.window.dialogs.show_help()
-    dialog = app.window.dialogs.find(HelpDialog)
-    assert dialog is not None and dialog.list.currentItem().text() == "User Guide"
+    dialog = app.dialog(HelpDialog)
+    assert dialog.list.currentItem().text() == "User Guide"
     assert "How do I chat?" in dialog.text.toPlainText()
     dialog.text.anchorClicked.emit(QUrl("exactness.md#what-does-exact-mode-promise"))
     assert dialog.page == "exactness" and dialog.text.verticalScrollBar().value() > 0
@@ -63,7 +60,7 @@ def test_the_list_has_the_pages_for_users() -> None:
 def test_help_is_searched(begin: Begin) -> None:
     app = begin(loaded=False)
     app.window.dialogs.show_help()
-    dialog = app.window.dialogs.find(HelpDialog)
+    dialog = app.dialog(HelpDialog)
     listed = lambda: [dialog.list.item(row).text() for row in range(dialog.list.count()) if not dialog.list.item(row).isHidden()]  # noqa: E731
     everything = listed()
     assert everything[-1] == "Keyboard Shortcuts" and {"Local server", "Remote servers", "Coding agents"} <= set(everything)
@@ -84,7 +81,7 @@ def test_the_shortcuts_are_those_of_the_menus_and_wrap_between_keys(start: Start
     menus = [menu.title() for menu in (top.menu() for top in app.window.menuBar().actions()) if about in menu.actions()]
     assert menus == ["&Help"] and about.menuRole() == QAction.MenuRole.AboutRole  # which macOS moves
     app.run("shortcuts")
-    dialog = app.window.dialogs.find(HelpDialog)
+    dialog = app.dialog(HelpDialog)
     shown = dialog.text.toPlainText().replace("\u200b", "")
     for action in (app.window.menus["new_chat"], app.window.menus["stop"], app.window.menus["guide"]):
         assert action.text().replace("&", "") in shown and action.shortcut().toString() in shown
@@ -123,7 +120,7 @@ def test_a_report_is_shown_copied_and_saved_but_never_names_the_home_folder(
     os.utime(crash, (0, datetime(2026, 11, 20, 9, 30).timestamp()))
     app = begin(loaded=False)
     app.window.dialogs.show_report()
-    dialog = app.window.dialogs.find(ReportDialog)
+    dialog = app.dialog(ReportDialog)
     app.until(dialog.status.isHidden)
     version = app.services.updates.release.version
     expected = f"Slipstream {version}\n\nmlx_engine.__main__ ~/x\n\nLast crash: 2026-11-20 09:30\nFatal Python error in ~/y"
@@ -144,13 +141,13 @@ def test_a_report_tells_if_checks_cannot_start_and_stops_them_when_closed(begin:
     monkeypatch.setattr("app.window.report.child.command", lambda module: ("/nowhere/python", []))
     app = begin(loaded=False)
     app.window.dialogs.show_report()
-    app.until(lambda: "The checks failed" in app.window.dialogs.find(ReportDialog).text.toPlainText())
-    app.window.dialogs.find(ReportDialog).accept()
+    app.until(lambda: "The checks failed" in app.dialog(ReportDialog).text.toPlainText())
+    app.dialog(ReportDialog).accept()
     monkeypatch.setattr("app.window.report.child.command", lambda module: (sys.executable, ["-c", "import time; time.sleep(600)"]))
     app.window.dialogs.show_report()
-    process = app.window.dialogs.find(ReportDialog).findChild(QProcess)
+    process = app.dialog(ReportDialog).findChild(QProcess)
     assert process.waitForStarted(60_000)
-    app.window.dialogs.find(ReportDialog).accept()
+    app.dialog(ReportDialog).accept()
     assert process.state() == process.ProcessState.NotRunning
 
 
@@ -158,7 +155,7 @@ def test_report_runs_the_checks_of_this_installation(begin: Begin) -> None:
     """Until MLX runs. What the demo pair's check says is tested with the checks, and takes seconds."""
     app = begin(loaded=False)
     app.window.dialogs.show_report()
-    dialog = app.window.dialogs.find(ReportDialog)
+    dialog = app.dialog(ReportDialog)
     app.until(lambda: "ok    device" in dialog.text.toPlainText())
     assert "ok    Python" in dialog.text.toPlainText() and not dialog.status.isHidden()
     assert report("", "", "") == "Slipstream development build"
@@ -167,6 +164,6 @@ def test_report_runs_the_checks_of_this_installation(begin: Begin) -> None:
 def test_the_privacy_pane_leads_to_the_page_about_privacy(begin: Begin) -> None:
     app = begin(loaded=False)
     app.window.dialogs.show_settings("privacy")
-    settings = app.window.dialogs.find(SettingsDialog)
+    settings = app.dialog(SettingsDialog)
     next(one for one in settings.parts["privacy"].findChildren(QPushButton) if one.text() == "Learn More").click()
-    assert app.window.dialogs.find(HelpDialog).page == "privacy"
+    assert app.dialog(HelpDialog).page == "privacy"

@@ -4,7 +4,6 @@ import json
 import random
 import sqlite3
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,11 @@ from app.storage.recognition import add_missing, outline, overlap
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.store import Snapshot, Store
 from tests.app.chats import chats, same
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import commit
 from tests.app.test_chats_window import chat_with
 from tests.examples import SAMPLE, sampled
 
-Begin = Callable[..., Session]
 files = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 few = settings(files, max_examples=7) if SAMPLE else files
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,9 @@ from PySide6.QtWidgets import QApplication
 from app.system import child
 from app.text import language
 from app.text.language import tr
-from tests.app.conftest import Running, draw_sidebar
+from tests.app.conftest import Running, Start, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, commit
 from tests.app.test_start import PATIENCE_S, ROOT
-
-Start = Callable[..., Running]
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,9 @@ from app.system.appearance import Appearance
 from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.server.server_dialog import ServerDialog
 from app.widgets.layout import SCREEN_SHARE, ScrollingPage
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer
 from tests.app.widgets.test_colors import contrast
-
-Start = Callable[..., Running]
 
 
 def test_the_sidebar_is_narrower_in_a_small_window_and_placeholders_are_legible(start: Start) -> None:
@@ -76,11 +74,10 @@ def test_dialogs_scroll_only_if_the_screen_is_too_small(begin: Callable[..., Ses
     app.window.dialogs.show_chat_settings()
     most = app.window.screen().availableSize() * SCREEN_SHARE
     for kind in (ServerDialog, ChatSettingsDialog):
-        dialog = app.window.dialogs.find(kind)
-        assert dialog is not None
+        dialog = app.dialog(kind)
         page = dialog.findChild(ScrollingPage)
         app.until(lambda page=page, dialog=dialog: page.verticalScrollBar().maximum() == 0 or dialog.height() == most.height())
         assert page.height() >= min(page.sizeHint().height(), most.height() - 80)
-    settings, server = app.window.dialogs.find(ChatSettingsDialog), app.window.dialogs.find(ServerDialog)
+    settings, server = app.dialog(ChatSettingsDialog), app.dialog(ServerDialog)
     assert settings.focusWidget() is settings.form.system
     assert not server.example.verticalScrollBar().isVisible()

@@ -1,6 +1,5 @@
 """Notices of the app above the composer."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,8 @@ from app.views.chat.notice_bar import NoticeBar
 from app.widgets.layout import column
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.test_chats_window import chat_with
-
-Begin = Callable[..., Session]
 
 
 def bar_of(app: Session) -> NoticeBar:

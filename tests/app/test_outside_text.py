@@ -1,6 +1,5 @@
 """Texts from other apps reach the message field of a new chat, and are never sent."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -17,10 +16,9 @@ from app.system.chat_link import MAX_TEXT
 from app.window import outside_text
 from app.window.dock_menu import set_dock_menu
 from app.window.outside_text import OutsideText
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine
 
-Start = Callable[..., Running]
 LINK = "slipstream://new?text="
 NOT_SENT = "Your message is no longer waiting to be sent. It is a draft in its chat."
 

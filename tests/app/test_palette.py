@@ -1,6 +1,5 @@
 """The command palette: matching, and use by keyboard."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given
@@ -11,9 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.window.palette import Palette, palette_commands, rank, score
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Start
 
-Start = Callable[..., Running]
 letters = st.text("abcN -", max_size=6)
 
 

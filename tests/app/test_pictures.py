@@ -1,7 +1,7 @@
 """Images and pages of PDFs in messages: what is stored, once, and what the model gets."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
@@ -22,11 +22,10 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import AttachedImage, Message, ToolCall
 from mlx_engine.mcp.record import CallRecord
 from tests.app.chats import texts
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.test_attachments import pdf
 from tests.mlx_engine.media.made_media import HEIC
 
-Begin = Callable[..., Session]
 contents = st.sampled_from([b"one", b"two", b"three", b"four"])  # few, so that messages share files
 names = st.sampled_from(["a.png", "Photo 2.jpg", "é.heic"])
 pictures = st.builds(Picture, contents.map(StoredFile.of), st.integers(1, 9), st.integers(1, 9), st.just("PNG"), st.integers(1, 3))

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +18,10 @@ from app.views.machine.this_mac import ThisMacDialog
 from app.views.tools.tools_button import ToolsButton
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 Responses = dict[tuple[str, str], Response]
 
 CHAT = ("POST", "/v1/chat/completions")
@@ -125,8 +123,8 @@ class TestCapabilities:
             app.ask("Hello")
             assert not bar.compare.isEnabled()
             app.window.dialogs.show_compare()
-            dialog = app.window.dialogs.find(CompareDialog)
-            assert dialog is not None and dialog.hint.text().startswith("Plain replies aren't available")
+            dialog = app.dialog(CompareDialog)
+            assert dialog.hint.text().startswith("Plain replies aren't available")
             dialog.close()
 
     def test_with_a_plain_address_both_modes_are_available(self, begin: Begin) -> None:
@@ -149,8 +147,7 @@ class TestCapabilities:
         app = begin(ScriptedEngine([[commit("I am another model"), done()]]))
         with connected(app, VLLM) as replay:
             app.window.dialogs.show_compare()
-            dialog = app.window.dialogs.find(CompareDialog)
-            assert dialog is not None
+            dialog = app.dialog(CompareDialog)
             dialog.prompt.setPlainText("Hello")
             assert not dialog.run_button.isEnabled()
             dialog.this_computer.setChecked(True)
@@ -198,8 +195,8 @@ class TestCapabilities:
         app = begin()
         with connected(app, VLLM):
             app.window.dialogs.show_this_mac()
-            dialog = app.window.dialogs.find(ThisMacDialog)
-            assert dialog is not None and not dialog.again.isEnabled() and not app.engine.measured
+            dialog = app.dialog(ThisMacDialog)
+            assert not dialog.again.isEnabled() and not app.engine.measured
             assert dialog.state.text() == "A server is in use. To measure this computer, load a model."
             dialog.close()
 

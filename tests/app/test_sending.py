@@ -19,12 +19,10 @@ from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
-from tests.app.conftest import PATIENCE_MS, Running, Session, reply_views
+from tests.app.conftest import PATIENCE_MS, Begin, Session, Start, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.benchmarks.recorded_engine import TEXT
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 App = TypeVar("App", bound=Session)
 
 

@@ -1,6 +1,5 @@
 """Replies with tool calls: steps, approval, stopping, and continuing."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
 from typing import Any, get_args
@@ -14,11 +13,9 @@ from mlx_engine.contract.requests import Message, ToolCall
 from mlx_engine.mcp.approvals import Decision
 from mlx_engine.mcp.record import DENIED, STOPPED
 from mlx_engine.mcp.tool import ToolResult
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.tools_in_chat import CALCULATOR, PRODUCT, SECOND, ask_for_call, calling, decide, with_tools
-
-Begin = Callable[..., Session]
 
 
 def ended(app: Session) -> bool:

@@ -1,14 +1,11 @@
 """The bar above the chat."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtWidgets import QMenu
 
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine
-
-Start = Callable[..., Running]
 
 
 def test_controls_that_do_not_fit_move_into_a_menu(start: Start) -> None:

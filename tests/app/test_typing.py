@@ -1,15 +1,12 @@
 """Keys that are pressed outside a text field."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer
 from pytestqt.qtbot import QtBot
 
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine, commit, done
-
-Start = Callable[..., Running]
 
 
 def test_typing_outside_a_text_field_goes_to_the_composer(start: Start, qtbot: QtBot) -> None:

@@ -1,6 +1,5 @@
 """Chats and settings that can't be saved: a damaged database, an unwritable folder, a full disk."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,8 @@ from PySide6.QtWidgets import QApplication
 from app.application import FileOpening
 from app.storage.database import FILE
 from app.views.chat.foot import UnsavedBar
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Start
 from tests.app.test_chats_window import chat_with
-
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 
 
 def test_a_damaged_database_is_reported_and_the_app_works(begin: Begin, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """A message that is sent during the chat's reply waits for the reply to end."""
 
 import threading
-from collections.abc import Callable
 from typing import get_args
 
 import pytest
@@ -9,12 +8,10 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from mlx_engine.mcp.approvals import Decision
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 from tests.app.tools_in_chat import PRODUCT, ask_for_call, calling, decide, with_tools
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 WAITS = "The message will be sent when the reply has ended."
 
 

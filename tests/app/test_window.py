@@ -1,7 +1,6 @@
 """The window as users see it, from loading to quitting."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, Qt
@@ -15,11 +14,9 @@ from app.rendering.text_view import TextView
 from app.storage import wording
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Failed
-from tests.app.conftest import PATIENCE_MS, Look, Running, Session, reply_views
+from tests.app.conftest import PATIENCE_MS, Begin, Look, Running, Start, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 CODE = "Here:\n\n```python\nprint(1)\n```\n\nDone."
 
 

@@ -1,6 +1,6 @@
 """Token sources: every character shown is mapped to the Markdown and underlined by where its token came from."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -13,11 +13,10 @@ from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import MappedText, map_blocks, underline_block
 from app.storage.reply import Suppliers
 from mlx_engine.contract.events import Commit
-from tests.app.conftest import Running, reply_views
+from tests.app.conftest import Running, Start, reply_views
 from tests.app.scripted_engine import ScriptedEngine, done
 from tests.benchmarks.recorded_engine import RICH
 
-Start = Callable[..., Running]
 STYLES = QTextCharFormat.UnderlineStyle
 
 

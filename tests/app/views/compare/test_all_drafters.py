@@ -3,7 +3,6 @@
 import json
 import shutil
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,13 +31,12 @@ from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import CustomPair, add_custom_pair, demo_pair
 from mlx_engine.models.library.speeds import record_speeds, speed_key
-from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.conftest import PATIENCE_MS, Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, refuse, stats
 from tests.app.views.models.conftest import own_places  # noqa: F401
 from tests.app.views.models.picker_page import card, look_at, opened, state
 from tests.hub.repos import DRAFTER, TARGET, config, weights
 
-Start = Callable[..., Running]
 Places = tuple[Path, Path, Path]
 
 
@@ -67,8 +65,7 @@ def loaded(app: Running, pair: LoadPair) -> None:
 
 def dialog_with_drafters(app: Running) -> CompareDialog:
     app.window.dialogs.show_compare()
-    dialog = app.window.dialogs.find(CompareDialog)
-    assert dialog is not None
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: not dialog.all_drafters.isHidden())
     return dialog
 
@@ -189,7 +186,7 @@ def test_drafters_are_not_searched_once_the_window_is_closed(
     for _ in range(3):
         app.window.dialogs.show_compare()
         app.until(lambda: bool(searched))
-        dialog = app.window.dialogs.find(CompareDialog)
+        dialog = app.dialog(CompareDialog)
         dialog.close()
         app.until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
         searched.clear()
@@ -212,7 +209,7 @@ def test_the_drafters_follow_the_model_folder(begin: Start, folders: Places) -> 
 def test_one_drafter_offers_no_choice(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_compare()
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: len(app.loader.drafters) == 1)
     assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
 

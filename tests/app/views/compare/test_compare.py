@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -27,11 +26,9 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import TextDifference
 from mlx_engine.contract.requests import Proposer
 from tests.app.chats import samplings, stats, texts
-from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.conftest import PATIENCE_MS, Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.scripted_engine import stats as figures
-
-Start = Callable[..., Running]
 
 
 def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: Start) -> None:
@@ -39,7 +36,7 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     assert not app.window.top_bar.compare.isEnabled()
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: not app.activity.busy)
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
@@ -59,7 +56,7 @@ def test_a_comparison_can_be_exact(begin: Start) -> None:
     app = begin()
     app.ask("Hi")
     app.run("compare")
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: not app.activity.busy)
     dialog.exact.click()
     dialog.run_button.click()
@@ -72,7 +69,7 @@ def test_closing_the_dialog_stops_the_comparison(begin: Start) -> None:
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: app.services.compare_runner.comparison.current is not None)
-    app.window.dialogs.find(CompareDialog).close()
+    app.dialog(CompareDialog).close()
     app.until(lambda: not app.activity.busy)
     app.ask("And on")
     assert app.answer == "Fine."
@@ -94,9 +91,9 @@ def test_a_failed_comparison_shows_the_error(begin: Start) -> None:
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
-    assert app.window.dialogs.find(CompareDialog).error.label.text() == "The memory ran out."
-    assert app.window.dialogs.find(CompareDialog).record is None
-    app.window.dialogs.find(CompareDialog).close()
+    assert app.dialog(CompareDialog).error.label.text() == "The memory ran out."
+    assert app.dialog(CompareDialog).record is None
+    app.dialog(CompareDialog).close()
 
 
 def compared(app: Running) -> CompareDialog:
@@ -104,8 +101,7 @@ def compared(app: Running) -> CompareDialog:
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
-    assert app.window.dialogs.find(CompareDialog) is not None
-    return app.window.dialogs.find(CompareDialog)
+    return app.dialog(CompareDialog)
 
 
 def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> None:
@@ -116,8 +112,8 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> N
     app.until(lambda: not app.activity.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
-    assert "The 2 messages before this prompt are included." in app.window.dialogs.find(CompareDialog).hint.text()
-    assert app.window.dialogs.find(CompareDialog).record.before == 2
+    assert "The 2 messages before this prompt are included." in app.dialog(CompareDialog).hint.text()
+    assert app.dialog(CompareDialog).record.before == 2
 
 
 def test_comparing_during_a_reply_says_why_it_is_not_possible(begin: Start) -> None:
@@ -135,7 +131,7 @@ def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(
     app.ask("Before")
     app.session.set_settings(replace(app.session.chat.settings, system="Be brief.", max_tokens=33))
     app.run("compare_prompt")
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
     dialog.prompt.submitted.emit()
@@ -162,8 +158,7 @@ def compared_with(app: Running, repeats: int) -> CompareDialog:
     app.ask("Hi")
     app.services.comparer.compare_turns(app.session.chat.turns[-1:], ComparisonOptions(repeats))
     app.until(lambda: not app.activity.busy)
-    assert app.window.dialogs.find(CompareDialog) is not None
-    return app.window.dialogs.find(CompareDialog)
+    return app.dialog(CompareDialog)
 
 
 def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qtbot: QtBot) -> None:
@@ -172,7 +167,7 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qt
     dialog.close()
     app.services.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
     app.run("compare_prompt")
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     dialog.history_button.click()
     history = dialog.history
     app.until(lambda: history.list.count() == 2)
@@ -245,7 +240,7 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(begin: Start) 
     app.until(lambda: app.services.compare_runner.comparison.current is not None)
     app.send("Now?")
     assert app.message.text == "Now?" and "comparison is running" in app.notices[-1]
-    app.window.dialogs.find(CompareDialog).close()
+    app.dialog(CompareDialog).close()
     app.until(lambda: not app.activity.busy)
 
 
@@ -267,7 +262,7 @@ def test_any_prompt_is_compared_stored_and_drawn(begin: Start, prompt: str) -> N
     app = begin()
     app.services.comparer.compare_prompt(prompt)
     app.until(lambda: not app.activity.busy)
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
     assert not card(app.theme, dialog.record).isNull()
     app.services.comparisons.read()
@@ -371,7 +366,7 @@ def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> No
     app = begin()
     app.ask("Hi")
     app.run("compare")
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: not app.activity.busy and dialog.figures.height() > 0)
     shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides[0])
     tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
@@ -382,7 +377,7 @@ def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> No
 def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_compare()
-    dialog = app.window.dialogs.find(CompareDialog)
+    dialog = app.dialog(CompareDialog)
     app.until(lambda: dialog.isVisible() and dialog.exact.height() > 0)
     assert dialog.prompt.document().documentMargin() >= 8
     centers = {control.geometry().center().y() for control in (dialog.repeats, dialog.run_button)}

@@ -1,6 +1,5 @@
 """Compare marks where two replies part: in the text, in words, and within sight."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,10 +15,9 @@ from app.views.transcript.scrolling_column import FollowingScrollArea
 from mlx_engine.contract.events import Commit, TextDifference
 from mlx_engine.contract.requests import Mode
 from tests.app.chats import texts
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import Script, ScriptedEngine, answer, done, stats
 
-Begin = Callable[..., Session]
 BEFORE = "\n\n".join(f"Paragraph {number} says the same in both." for number in range(40))
 
 
@@ -33,8 +31,7 @@ def opened(app: Session) -> CompareDialog:
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
-    assert app.window.dialogs.find(CompareDialog) is not None
-    return app.window.dialogs.find(CompareDialog)
+    return app.dialog(CompareDialog)
 
 
 def marked(side: CompareSide) -> list[tuple[str, QTextCharFormat]]:

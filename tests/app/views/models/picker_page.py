@@ -1,14 +1,11 @@
 """Helpers for tests of the picker."""
 
-from collections.abc import Callable
-
 from app.session.model_list import Candidate
 from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.models.library.pair import Pair
 from tests.app.conftest import Running
 
 PAIR = Pair("owner/target", "owner/drafter")
-Start = Callable[..., Running]
 
 
 def opened(app: Running) -> None:
@@ -30,5 +27,4 @@ def state(app: Running) -> str:
 
 
 def card(app: Running):  # type: ignore[no-untyped-def]
-    assert app.window.dialogs.find(PickerDialog) is not None
-    return app.window.dialogs.find(PickerDialog).card
+    return app.dialog(PickerDialog).card

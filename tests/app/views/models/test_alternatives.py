@@ -9,8 +9,9 @@ from mlx_engine.hardware import machine
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.catalog import custom_catalog_file
 from mlx_engine.models.library.pair import Pair
+from tests.app.conftest import Start
 from tests.app.scripted_engine import FACTS
-from tests.app.views.models.picker_page import Start, card, look_at, opened
+from tests.app.views.models.picker_page import card, look_at, opened
 from tests.hub.repos import whole_files
 
 

@@ -10,16 +10,15 @@ from app.text.language import translated
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.library.pair import demo_pair
-from tests.app.conftest import Running
-from tests.app.views.models.picker_page import Start, card, opened
+from tests.app.conftest import Running, Start
+from tests.app.views.models.picker_page import card, opened
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import target_files
 
 
 def custom_pair(app: Running) -> CustomPairDialog:
     """Open the dialog for a custom pair."""
-    picker = app.window.dialogs.find(PickerDialog)
-    assert picker is not None
+    picker = app.dialog(PickerDialog)
     picker.custom.trigger()
     dialog = picker.findChild(CustomPairDialog)
     assert dialog is not None
@@ -52,8 +51,7 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, 
     hub.repo("owner/smollm", target_files(100_000))
     app = begin()
     opened(app)
-    picker = app.window.dialogs.find(PickerDialog)
-    assert picker is not None
+    picker = app.dialog(PickerDialog)
     picker.filters.button(4).click()
     picker.search.setText("smollm")
     assert picker.empty.text() == "No pairs match “smollm”. Choose Add ▸ Custom Pair to add one from the hub."

@@ -12,7 +12,8 @@ from app.session import model_storage, pair_survey
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
-from tests.app.views.models.picker_page import PAIR, Start, card, look_at, opened, state
+from tests.app.conftest import Start
+from tests.app.views.models.picker_page import PAIR, card, look_at, opened, state
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import target_files
 from tests.mlx_engine.models.downloads import fetch

@@ -16,8 +16,8 @@ from mlx_engine.contract import secrets
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
-from tests.app.conftest import Running
-from tests.app.views.models.picker_page import Start, look_at, opened
+from tests.app.conftest import Running, Start
+from tests.app.views.models.picker_page import look_at, opened
 from tests.keychain import Keychain, keychain
 from tests.mlx_engine.remote.replay import recorded, replaying
 
@@ -31,8 +31,7 @@ def has_keychain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 def form_for(app: Running, saved: SavedEndpoint | None = None) -> EndpointForm:
     opened(app)
-    picker = app.window.dialogs.find(PickerDialog)
-    assert picker is not None
+    picker = app.dialog(PickerDialog)
     if saved is None:
         picker.server.trigger()
     else:
@@ -98,7 +97,7 @@ def test_all_windows_agree_on_where_secrets_are_kept(begin: Start, has_keychain:
     server = ServerForm(app.theme, app.tools, None, app.window)
     models = ModelSettings(app.theme, app.services.picker)
     app.window.dialogs.show_server()
-    local = app.window.dialogs.find(ServerDialog)
+    local = app.dialog(ServerDialog)
     found = claims(form, server, models, local)
     assert len(found) == 6
     assert all(("no keychain" in text) != has_keychain for text in map(str.lower, found)), found
@@ -107,7 +106,6 @@ def test_all_windows_agree_on_where_secrets_are_kept(begin: Start, has_keychain:
     form.save.click()
     endpoints = app.services.picker.endpoints
     app.until(lambda: bool(endpoints.saved) and is_reference(endpoints.saved[0].endpoint.key))
-    picker = app.window.dialogs.find(PickerDialog)
-    assert picker is not None
+    picker = app.dialog(PickerDialog)
     kept = "Stored in the keychain." if has_keychain else "Kept only until you quit, because no keychain is available."
     app.until(lambda: picker.endpoint.facts.shown.get("Key") == kept)

@@ -23,8 +23,8 @@ from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote import server as remote_server
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
-from tests.app.conftest import Running
-from tests.app.views.models.picker_page import Start, look_at, opened, state
+from tests.app.conftest import Running, Start
+from tests.app.views.models.picker_page import look_at, opened, state
 from tests.keychain import keychain
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
@@ -59,8 +59,7 @@ def listing(*names: str) -> Response:
 
 
 def picker_of(app: Running) -> PickerDialog:
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None
+    dialog = app.dialog(PickerDialog)
     return dialog
 
 

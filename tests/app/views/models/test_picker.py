@@ -29,8 +29,9 @@ from mlx_engine.models.files import locks
 from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, move_lock
 from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
+from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
-from tests.app.views.models.picker_page import PAIR, Start, card, look_at, opened, state
+from tests.app.views.models.picker_page import PAIR, card, look_at, opened, state
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.mlx_engine.models.downloads import expect_whole, fetch
@@ -44,8 +45,7 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
     monkeypatch.setattr(engine, "load", lambda target, drafter: (loads.append((target, drafter)), real(target, drafter))[1])
     app = begin(engine)
     app.window.dialogs.show_models()
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None
+    dialog = app.dialog(PickerDialog)
     app.until(lambda: bool(app.services.picker.rows.matching))
     qtbot.keyClicks(dialog.search, "zeb")
     assert [one.name for one in app.services.picker.rows.matching] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
@@ -96,8 +96,7 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
 def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
     app = begin()
     opened(app)
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None
+    dialog = app.dialog(PickerDialog)
     look_at(app, "zebra-1b")
     app.until(lambda: app.services.picker.can_download)
     qtbot.keyClicks(dialog.search, "no such pair")
@@ -116,7 +115,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalH
     app = begin(ScriptedEngine([[commit("a"), gate, done()]]))
     opened(app)
     look_at(app, "zebra-1b")
-    app.window.dialogs.find(PickerDialog).space_timer.stop()
+    app.dialog(PickerDialog).space_timer.stop()
     app.send("Hello?")
     app.until(lambda: not card(app).main.isEnabled())
     assert card(app).main.toolTip() == "Wait for the reply to finish."
@@ -173,7 +172,7 @@ def test_a_failed_restore_can_be_repeated(begin: Start, hub: LocalHub, monkeypat
     fetch(hub, cache)
     app = begin()
     opened(app)
-    dialog = app.window.dialogs.find(PickerDialog)
+    dialog = app.dialog(PickerDialog)
     look_at(app, "zebra-1b")
     app.services.picker.delete()
     app.until(lambda: dialog.deleted.isVisible())
@@ -200,14 +199,13 @@ def test_model_settings_apply_at_once_and_are_stored(
     monkeypatch.setattr(model_storage, "stored_token", kept.get)
     app = begin()
     opened(app)
-    assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).settings.click()
-    settings = app.window.dialogs.find(SettingsDialog)
-    assert settings is not None and settings.list.currentItem().text() == "Models"
+    app.dialog(PickerDialog).settings.click()
+    settings = app.dialog(SettingsDialog)
+    assert settings.list.currentItem().text() == "Models"
     dialog = settings.findChild(ModelSettings)
     assert dialog is not None
     app.until(lambda: "GB of disk space available" in dialog.room.text())
-    assert app.window.dialogs.find(PickerDialog).space.text().endswith("available") and not dialog.move_button.isEnabled()
+    assert app.dialog(PickerDialog).space.text().endswith("available") and not dialog.move_button.isEnabled()
     assert "HF_HUB_CACHE" in dialog.room.text()
     dialog.limit.setCurrentIndex(3)
     dialog.limit.activated.emit(3)
@@ -228,7 +226,7 @@ def test_a_mirror_is_used_for_everything_from_then_on(begin: Start, hub: LocalHu
     monkeypatch.setattr(model_storage, "stored_token", kept.get)
     app = begin()
     app.window.dialogs.show_settings("models")
-    page = app.window.dialogs.find(SettingsDialog).findChild(ModelSettings)
+    page = app.dialog(SettingsDialog).findChild(ModelSettings)
     app.until(lambda: page.hub.placeholderText() == hub.url)
     assert not page.hub.isEnabled() and not page.remove.isEnabled()  # HF_ENDPOINT takes precedence
     monkeypatch.delenv("HF_ENDPOINT")
@@ -265,8 +263,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     app.until(lambda: state(app) == "loaded")
     look_at(app, "zebra-1b")
     app.services.picker.move(tmp_path / "elsewhere")
-    dialog = app.window.dialogs.find(PickerDialog)
-    assert dialog is not None
+    dialog = app.dialog(PickerDialog)
     app.until(lambda: dialog.space.text().startswith("Moving models: 0 KB of 2 MB"))
     app.services.picker.rows.select("demo")
     card(app).main.click()
@@ -290,9 +287,8 @@ def test_an_incompatible_custom_pair_shows_the_reason(begin: Start, hub: LocalHu
     hub.repo("lab/other", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     app = begin()
     opened(app)
-    assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).custom.trigger()
-    dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
+    app.dialog(PickerDialog).custom.trigger()
+    dialog = app.dialog(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
     dialog.drafter.setText("lab/other")
@@ -320,9 +316,8 @@ def test_a_drafter_for_a_custom_target_is_found(begin: Start, hub: LocalHub, tmp
     (tmp_path / "phi/config.json").write_bytes(of_phi["config.json"])
     app = begin()
     opened(app)
-    assert app.window.dialogs.find(PickerDialog) is not None
-    app.window.dialogs.find(PickerDialog).custom.trigger()
-    dialog = app.window.dialogs.find(PickerDialog).findChild(CustomPairDialog)
+    app.dialog(PickerDialog).custom.trigger()
+    dialog = app.dialog(PickerDialog).findChild(CustomPairDialog)
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
     dialog.search.click()
@@ -426,7 +421,7 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
 def test_large_text_fits_and_survives_a_change_of_appearance(begin: Start) -> None:
     app = begin()
     opened(app)
-    theme, dialog = app.theme, app.window.dialogs.find(PickerDialog)
+    theme, dialog = app.theme, app.dialog(PickerDialog)
     assert dialog is not None
     try:
         theme.set_text_size(24)
@@ -458,7 +453,7 @@ def test_every_control_of_the_picker_has_a_name(begin: Start) -> None:
     assert app.window.dialogs.find(PickerDialog) is not None
     nameless = [
         type(widget).__name__
-        for widget in app.window.dialogs.find(PickerDialog).findChildren(QWidget)
+        for widget in app.dialog(PickerDialog).findChildren(QWidget)
         if isinstance(widget, QAbstractButton | QLineEdit | QComboBox)
         and widget.isVisible()
         and not widget.accessibleName()

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -15,7 +15,6 @@ from tests.app.conftest import Running
 from tests.app.scripted_engine import commit, done
 from tests.keychain import keychain
 
-Start = Callable[..., Running]
 CHAT = "/v1/chat/completions"
 HI: dict[str, Any] = {"messages": [{"role": "user", "content": "A secret question"}]}
 

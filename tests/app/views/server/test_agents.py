@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFileDialog
 from app.session import server_agents
 from app.session.server_agents import open_terminal, write_script
 from mlx_engine.cli.agents import AGENTS, AgentServer
-from tests.app.views.server.conftest import Start, page_of, turn_on
+from tests.app.conftest import Start
+from tests.app.views.server.conftest import page_of, turn_on
 
 SERVER = AgentServer("http://127.0.0.1:8484", "a-secret-key", "demo-pair", 2048)
 

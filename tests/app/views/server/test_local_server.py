@@ -14,9 +14,10 @@ from mlx_engine.api_server import PORT
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
+from tests.app.conftest import Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
 from tests.app.views.models.test_endpoint_form import form_for
-from tests.app.views.server.conftest import HI, Asking, Start, client, page_of, post, turn_on, words
+from tests.app.views.server.conftest import HI, Asking, client, page_of, post, turn_on, words
 
 
 def test_server_is_off_at_first_and_answers_from_the_windows_pair_when_on(start: Start) -> None:
@@ -57,7 +58,7 @@ def test_the_app_refuses_a_connection_to_its_own_server(begin: Start) -> None:
     saved.put(SavedEndpoint("Earlier", Endpoint(server.url)))  # from a time when another server used the port
     app.services.picker.connect_to("Earlier")
     assert not app.loader.running and app.notices == [reason]
-    message = app.window.dialogs.find(PickerDialog).message
+    message = app.dialog(PickerDialog).message
     assert message.isVisible() and message.text() == reason
     app.services.server.set_on(False)
     app.until(lambda: not server.url)

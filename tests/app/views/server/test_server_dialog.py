@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QLineEdit
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import HIDDEN_KEY, MAX_SHOWN, progress
 from mlx_engine.api_server.metrics import LiveRequest
-from tests.app.views.server.conftest import Start, page_of, post, turn_on
+from tests.app.conftest import Start
+from tests.app.views.server.conftest import page_of, post, turn_on
 
 LIVE = LiveRequest(1, "/v1/messages", "claude-cli")
 

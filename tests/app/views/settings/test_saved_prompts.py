@@ -14,9 +14,7 @@ from app.views.settings.settings_dialog import SettingsDialog
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from mlx_engine.prefix.part_store import default_folder
-from tests.app.conftest import Running
-
-Start = Callable[..., Running]
+from tests.app.conftest import Running, Start
 
 
 def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
@@ -55,8 +53,7 @@ def test_the_settings_reach_the_engine(begin: Start, tmp_path: Path, monkeypatch
 def test_the_pane_shows_what_is_saved_and_deletes_it(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     app.window.dialogs.show_settings("privacy")
-    dialog = app.window.dialogs.find(SettingsDialog)
-    assert dialog is not None
+    dialog = app.dialog(SettingsDialog)
     form = dialog.findChild(SavedPromptsRows)
     assert form.used.text() == "Prompts aren't saved." and not form.clear.isEnabled()
     app.services.saved_prompts.found = PromptsSaved(quota=10**10)
@@ -84,8 +81,7 @@ def test_deleting_a_chat_deletes_its_prompts(begin: Start, monkeypatch: pytest.M
 def test_replies_name_their_chat_and_whether_it_is_private(begin: Start, private: bool) -> None:
     app = begin()
     app.window.dialogs.show_chat_settings()
-    dialog = app.window.dialogs.find(ChatSettingsDialog)
-    assert dialog is not None
+    dialog = app.dialog(ChatSettingsDialog)
     dialog.form.private.setChecked(private)
     app.ask("Hi")
     assert (app.engine.requests[-1].chat, app.engine.requests[-1].private) == (app.session.chat.id, private)

@@ -1,6 +1,6 @@
 """Settings: the table, the Settings window, and their effect on every screen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,10 +31,8 @@ from app.widgets.controls import ElidedButton, IconButton, Switch
 from app.widgets.layout import SCREEN_SHARE
 from app.widgets.theme import Theme
 from mlx_engine.mcp.config import ServerConfig
-from tests.app.conftest import Running
+from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine, answer
-
-Start = Callable[..., Running]
 
 
 @pytest.fixture
@@ -197,8 +195,8 @@ def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> Non
 def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> None:
     app = begin()
     app.window.dialogs.show_settings()
-    dialog = app.window.dialogs.find(SettingsDialog)
-    assert dialog is not None and not dialog.isModal()
+    dialog = app.dialog(SettingsDialog)
+    assert not dialog.isModal()
     app.services.preferences.text_size = TEXT_SIZES[-1]
     dialog.resize(700, 500)
     assert dialog.list.count() == len(pane_names()) == 7
@@ -220,8 +218,7 @@ def test_rows_are_as_tall_as_their_text(begin: Start, language: str, monkeypatch
     use(language)
     app = begin()
     app.window.dialogs.show_settings()
-    dialog = app.window.dialogs.find(SettingsDialog)
-    assert dialog is not None
+    dialog = app.dialog(SettingsDialog)
     for text_size, width in ((DEFAULT_TEXT_SIZE, 680), (DEFAULT_TEXT_SIZE, 1000), (TEXT_SIZES[-1], 700)):
         app.services.preferences.text_size = text_size
         dialog.resize(width, 500)
@@ -262,7 +259,7 @@ def test_all_settings_can_be_reset(begin: Start, monkeypatch: pytest.MonkeyPatch
     asked: list[str] = []
     monkeypatch.setattr("app.window.dialogs.confirm", lambda *texts: asked.extend(texts[1:3]) or True)
     app.window.dialogs.show_settings("advanced")
-    dialog = app.window.dialogs.find(SettingsDialog)
+    dialog = app.dialog(SettingsDialog)
     next(one for one in dialog.findChildren(QPushButton) if one.text() == "Reset…").click()
     title, question = asked
     assert title == "Reset All Settings?" and "tool servers" in question

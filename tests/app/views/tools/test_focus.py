@@ -1,7 +1,6 @@
 """The keyboard focus: it stays in the composer until the user moves it."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import Qt
@@ -10,12 +9,10 @@ from pytestqt.qtbot import QtBot
 
 from app.session.notice import Notice, NoticeAction
 from mlx_engine.mcp.server_status import ServerStatus
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_card, calling, cards, choose, with_tools
 from tests.app.views.tools.fake_servers import FakeServers
-
-Start = Callable[..., Running]
 
 
 def assert_focus_in_composer(app: Running, after: str) -> None:

@@ -1,6 +1,5 @@
 """The tools of a chat: the button of the composer, its menu, and the start page's example."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +16,10 @@ from mlx_engine.contract.errors import EngineText
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
-from tests.app.conftest import Running, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.views.tools.fake_servers import FakeServers, failed
 
-Start = Callable[..., Running]
-Begin = Callable[..., Session]
 EXAMPLE = "What is 4817 × 392?"
 GITHUB = ServerConfig("git&hub", url="https://api.example/mcp")
 HOSTILE = "<img src=x>\u202e\x1b[2J"

@@ -20,10 +20,9 @@ from mlx_engine.contract.secrets import is_reference
 from mlx_engine.mcp.config import ServerConfig, import_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
-from tests.app.conftest import Session
+from tests.app.conftest import Begin, Session
 from tests.app.views.tools.fake_servers import CALCULATE, FakeServers, failed
 
-Begin = Callable[..., Session]
 NOTES = ServerConfig("notes", command="notes-server", args=("--folder", "My Notes"))
 HOSTILE = "<b>Hi</b> <img src='http://tracker.example/x.png'>\u202egnp.exe\x1b[31m\0 " + "x" * 5000
 
@@ -35,8 +34,7 @@ def app(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> Session:
 
 def pane_of(app: Session) -> ToolsPane:
     app.window.dialogs.show_settings("tools")
-    dialog = app.window.dialogs.find(SettingsDialog)
-    assert dialog is not None
+    dialog = app.dialog(SettingsDialog)
     pane = dialog.parts["tools"]
     assert isinstance(pane, ToolsPane)
     return pane
@@ -239,8 +237,8 @@ def test_an_import_starts_and_approves_nothing(app: Session, servers: type[FakeS
 
 def test_a_command_opens_the_pane(app: Session) -> None:
     app.run("tools")
-    dialog = app.window.dialogs.find(SettingsDialog)
-    assert dialog is not None and dialog.list.currentItem().text() == "Tools"
+    dialog = app.dialog(SettingsDialog)
+    assert dialog.list.currentItem().text() == "Tools"
 
 
 @pytest.mark.parametrize("text_size", [15, 28])

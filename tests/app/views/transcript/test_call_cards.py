@@ -23,11 +23,10 @@ from app.views.transcript.stats_line import StatsDetails
 from app.widgets.theme import Theme
 from mlx_engine.contract.requests import ToolCall
 from mlx_engine.mcp.record import CallRecord
-from tests.app.conftest import PATIENCE_MS, Running, Session
+from tests.app.conftest import PATIENCE_MS, Running, Session, Start
 from tests.app.scripted_engine import answer, commit
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, ask_for_card, calling, cards, choose, with_tools
 
-Start = Callable[..., Running]
 CardOf = Callable[..., CallCard]
 HOSTILE = "<b>x</b> <img src=http://a.b/c.png> [l](http://a.b) \u202egpj.exe\x1b[31m\u200b"
 

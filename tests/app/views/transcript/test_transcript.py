@@ -17,12 +17,11 @@ from app.views.transcript.stats_line import PromptBar, RoundsChart, StatsDetails
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
-from tests.app.conftest import Running, reply_views
+from tests.app.conftest import Start, reply_views
 from tests.app.scripted_engine import ScriptedEngine, commit, done
 from tests.benchmarks.recorded_engine import TEXT
 from tests.examples import SAMPLE
 
-Start = Callable[..., Running]
 LONG = TEXT + "Euler: $e^{i\\pi} = -1$.\n\n$$\n\\frac{a}{b}\n$$\n"
 
 

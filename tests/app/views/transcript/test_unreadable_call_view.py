@@ -1,6 +1,5 @@
 """Calls that can't be read, in the window: folded, found, copied, and announced."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from PySide6.QtWidgets import QPlainTextEdit
 from app.views.chat.announcer import sentence
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.unreadable_call import UnreadableCall
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Start
 from tests.app.scripted_engine import Script, ScriptedEngine, commit, done
 
-Start = Callable[..., Running]
 BROKEN = '<tool_call>\n{"name": "calculator", "arguments": {"expression": "4817\n</tool_call>'
 TITLE = "The model wrote a tool call that can't be read"
 

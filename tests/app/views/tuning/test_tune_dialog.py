@@ -31,11 +31,10 @@ from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download_queue import text_to_json
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.files.tuning_files import LoraRecord, lora_path, run_folder, save_run_progress, save_run_prompts
-from tests.app.conftest import Running
+from tests.app.conftest import Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.test_store import chat_of, save
 
-Start = Callable[..., Running]
 Play = Callable[..., None]
 READ, WAIT = "order = sys.stdin.readline()", "sys.stdin.read()"  # steps of a script
 PAUSED = {"event": "paused"}
@@ -75,8 +74,7 @@ def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **op
 
 def dialog(app: Running) -> TuneDialog:
     app.run("tune")
-    found = app.window.dialogs.find(TuneDialog)
-    assert found is not None
+    found = app.dialog(TuneDialog)
     app.until(lambda: not app.services.tuning.reading)
     return found
 
@@ -256,8 +254,7 @@ def test_choosing_the_command_again_reads_the_messages_again(begin: Start, folde
 def test_the_models_window_leads_to_it_from_the_loaded_pair(begin: Start, folders: tuple[Path, Path], tmp_path: Path) -> None:
     app = begin(data=tmp_path)
     app.window.dialogs.show_models()
-    models, picker = app.window.dialogs.find(PickerDialog), app.services.picker
-    assert models is not None
+    models, picker = app.dialog(PickerDialog), app.services.picker
     picker.add(*map(str, folders), "Mine")
     app.until(lambda: picker.rows.selected.startswith("folder:"))
     models.card.main.click()
@@ -274,8 +271,7 @@ def test_the_models_window_says_why_the_demo_pair_is_not_tuned(begin: Start, tmp
     """The button was enabled, and led to a refusal."""
     app = begin(data=tmp_path)
     app.window.dialogs.show_models()
-    models = app.window.dialogs.find(PickerDialog)
-    assert models is not None
+    models = app.dialog(PickerDialog)
     app.until(lambda: bool(app.services.picker.rows.matching))
     app.services.picker.rows.select("demo")
     tune = models.card.tune
