@@ -200,6 +200,7 @@ def test_a_pasted_megabyte_is_counted(begin: Begin) -> None:
 
 def test_a_full_context_is_reported() -> None:  # the bar above the composer says what to do
     assert use_text(ContextUse(100, 100)) == use_text(ContextUse(2000, 100)) == "This chat is full (100 tokens)"
+    assert ContextUse(100, 100).chat_full and not ContextUse(100, 100, draft=True).chat_full
     assert use_text(ContextUse(99, 100, exact=False)) == "~1 token left"
 
 

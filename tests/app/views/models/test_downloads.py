@@ -160,5 +160,5 @@ def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, 
     app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
     assert "without access to the model hub" in card(app).problem.text() and not card(app).main.isEnabled()
     look_at(app, "demo")
-    assert state(app) == "loaded"
+    assert state(app) == "loaded" and card(app).isVisible() and not card(app).delete.isVisible()
     assert len(app.engine.measured) <= 1  # even though the result is not saved here
