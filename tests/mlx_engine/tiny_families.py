@@ -30,8 +30,8 @@ _BASE: dict[str, Any] = {
     "max_position_embeddings": 4096,
     "tie_word_embeddings": False,
 }
-_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32}
-_MOE = {**_EXPERTS, "decoder_sparse_step": 1, "mlp_only_layers": [], "norm_topk_prob": True}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32}
+_MOE = {**EXPERTS, "decoder_sparse_step": 1, "mlp_only_layers": [], "norm_topk_prob": True}
 _DELTA = {
     "num_hidden_layers": 4,
     "full_attention_interval": 2,
@@ -88,7 +88,7 @@ CONFIGS: dict[str, dict] = {
     "qwen3_moe": {**_BASE, **_MOE, "model_type": "qwen3_moe"},
     "qwen3_next": {**_BASE, **_MOE, **_DELTA, "model_type": "qwen3_next"},
     "qwen3_5": _nested("qwen3_5", {**_DELTA, "model_type": "qwen3_5_text", "full_attention_interval": 4}),
-    "qwen3_5_moe": _nested("qwen3_5_moe", {**_DELTA, **_EXPERTS, "model_type": "qwen3_5_moe_text"}),
+    "qwen3_5_moe": _nested("qwen3_5_moe", {**_DELTA, **EXPERTS, "model_type": "qwen3_5_moe_text"}),
     # as the 12B's config says; keys that are values too on the full layers
     "gemma4_unified": _nested(
         "gemma4_unified", {**_GEMMA, "model_type": "gemma4_text", "attention_k_eq_v": True, "num_global_key_value_heads": 1}
@@ -149,7 +149,7 @@ CONFIGS: dict[str, dict] = {
     "laguna": {
         **_BASE,
         **_SLIDING,
-        **_EXPERTS,
+        **EXPERTS,
         "model_type": "laguna",
         "mlp_layer_types": ["dense", "sparse", "sparse", "dense"],
         "num_attention_heads_per_layer": [4, 2, 4, 4],
@@ -177,7 +177,7 @@ CONFIGS |= {
     "lfm2_moe": {
         **_BASE,
         **_CONV,
-        **_EXPERTS,
+        **EXPERTS,
         "model_type": "lfm2_moe",
         "num_dense_layers": 1,
         "use_expert_bias": True,
@@ -386,5 +386,37 @@ def save_eagle3(name: str, folder: Path) -> Path:
         "draft_vocab_size": count,
         "eagle_config": {"eagle_aux_hidden_state_layer_ids": taps, "use_aux_hidden_state": True},
     }
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def save_assistant(name: str, folder: Path) -> Path:
+    """Write a folder with a random assistant of two layers for the family's model."""
+    shutil.copytree(GOLDEN / "gemma4_assistant_1" / "drafter", folder)
+    config, target, own = json.loads((folder / "config.json").read_text()), text(name), 32
+    alike = "head_dim global_head_dim num_key_value_heads num_global_key_value_heads attention_k_eq_v sliding_window"
+    config["backbone_hidden_size"] = target["hidden_size"]
+    config["text_config"] |= {
+        **{field: target[field] for field in (*alike.split(), "vocab_size", "rope_parameters")},
+        "num_hidden_layers": 2,
+        "num_kv_shared_layers": 2,
+        "layer_types": ["sliding_attention", "full_attention"],
+    }
+    heads, inner = config["text_config"]["num_attention_heads"], config["text_config"]["intermediate_size"]
+    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens": (target["vocab_size"], own), "model.norm": (own,)}
+    shapes |= {"pre_projection": (own, 2 * target["hidden_size"]), "post_projection": (target["hidden_size"], own)}
+    for at, size in enumerate((target["head_dim"], target["global_head_dim"])):
+        shapes |= {f"model.layers.{at}.self_attn.q_proj": (heads * size, own)}
+        shapes |= {f"model.layers.{at}.self_attn.o_proj": (own, heads * size), f"model.layers.{at}.self_attn.q_norm": (size,)}
+        shapes |= {f"model.layers.{at}.mlp.{part}_proj": (inner, own) for part in ("gate", "up")}
+        shapes |= {f"model.layers.{at}.mlp.down_proj": (own, inner)}
+        for part in ("input", "post_attention", "pre_feedforward", "post_feedforward"):
+            shapes |= {f"model.layers.{at}.{part}_layernorm": (own,)}
+    weights = {
+        f"{module}.weight": mx.ones(shape) if len(shape) == 1 else mx.random.normal(shape, key=key) / shape[-1] ** 0.5
+        for key, (module, shape) in zip(mx.random.split(mx.random.key(1), len(shapes)), shapes.items(), strict=True)
+    }
+    weights |= {f"model.layers.{at}.layer_scalar": mx.ones(1) for at in range(2)}
+    mx.save_safetensors(str(folder / "model.safetensors"), weights)
     (folder / "config.json").write_text(json.dumps(config))
     return folder

@@ -1,13 +1,16 @@
 """Tiny pairs that see: the reference targets with images, and drafters for them."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import mlx.core as mx
 import pytest
+from mlx.utils import tree_flatten
 
 from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message
 from mlx_engine.engine.engine import Engine
@@ -46,16 +49,32 @@ def asked(messages: tuple[Message, ...], **options: Any) -> GenerationRequest:
     return GenerationRequest(messages, **{"max_tokens": 48, "ignore_eos": True, **options})
 
 
+def _with_experts(folder: Path) -> Path:
+    """Write a target with experts, random weights, and the tower of the reference target."""
+    shutil.copytree(VISION / "qwen3_5", folder)
+    weights = mx.load(str(folder / "model.safetensors"))
+    assert isinstance(weights, dict)
+    tower = {name: array for name, array in weights.items() if "visual" in name}
+    text = dict(tree_flatten(tiny_families.build("qwen3_5_moe").parameters()))
+    mx.save_safetensors(str(folder / "model.safetensors"), tower | text)
+    (folder / "config.json").write_text(json.dumps(tiny_families.CONFIGS["qwen3_5_moe"]))
+    return folder
+
+
 @contextmanager
 def seeing(family: str, kind: str, folder: Path) -> Iterator[Engine]:
-    """Run an engine with a reference target and a random drafter.
+    """Run an engine with a reference target, or one with experts, and a random drafter.
 
     Args:
-        family: one of `FAMILIES`.
-        kind: "none", "dflash", "dspark", "eagle3" or "mtp".
+        family: one of `FAMILIES`, or "qwen3_5_moe".
+        kind: "none", "dflash", "dspark", "eagle3", "mtp" or "assistant".
         folder: for the drafter.
     """
-    config = json.loads((VISION / family / "config.json").read_text())
+    has_experts = family == "qwen3_5_moe"
+    config = json.loads((VISION / family.removesuffix("_moe") / "config.json").read_text())
+    if has_experts:
+        config |= {"model_type": family, "architectures": ["Qwen3_5MoeForConditionalGeneration"]}
+        config["text_config"] |= {"model_type": f"{family}_text", **tiny_families.EXPERTS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiny_families, "VOCABULARY", config["text_config"]["vocab_size"])
         patch.setitem(tiny_families.CONFIGS, family, config)
@@ -65,7 +84,9 @@ def seeing(family: str, kind: str, folder: Path) -> Iterator[Engine]:
             "dspark": lambda: tiny_families.save_drafter(family, folder / "drafter", block=8, dspark=True),
             "eagle3": lambda: tiny_families.save_eagle3(family, folder / "drafter"),
             "mtp": lambda: tiny_families.save_mtp(family, folder / "drafter"),
+            "assistant": lambda: tiny_families.save_assistant(family, folder / "drafter"),
         }[kind]()
-    engine = loaded(VISION / family, drafter)
+        target = _with_experts(folder / "target") if has_experts else VISION / family
+    engine = loaded(target, drafter)
     yield engine
     engine.unload()

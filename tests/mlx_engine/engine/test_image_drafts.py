@@ -25,7 +25,11 @@ QUICK = (
     ("gemma4_causal", "eagle3"),
     ("gemma4_unified", "dflash"),
 )
-PAIRS = [pair for pair in product(FAMILIES, ("dflash", "dspark", "eagle3", "mtp")) if pair[1] != "mtp" or "qwen" in pair[0]]
+PAIRS = [
+    *product((*FAMILIES, "qwen3_5_moe"), ("dflash", "dspark", "eagle3")),
+    *product(("qwen3_5", "qwen3_5_moe"), ("mtp",)),
+    *product([family for family in FAMILIES if "gemma4" in family], ("assistant",)),
+]
 BLOCK = 16  # tokens of chunks and of saved parts
 LONGEST = 10 if SAMPLE else 24  # tokens of a reply
 TEXTS = st.sampled_from(["", "Look: ", "What is it?", " Compare it with the boat, please."])
