@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.api_server import chat_completions, completions, messages, responses
 from mlx_engine.api_server.body import RequestFields, read_json
 from mlx_engine.api_server.call_cache import CallCache
-from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, Submit, count, read, streamed, until_gone, whole
+from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, FileThreads, Submit, count, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
@@ -44,6 +44,7 @@ class Api:
         models: the loaded pair, and those that can be loaded by name.
         guard: the checks before a request is served. Can be set from any thread.
         metrics: counts of requests and replies. Can be read from any thread.
+        files: reads images and documents.
 
     Args:
         log_content: whether to log the content of requests.
@@ -54,6 +55,7 @@ class Api:
         self._log_content = log_content
         self.metrics = Metrics()
         self._calls = CallCache()
+        self.files = FileThreads()
         endpoints: dict[tuple[str, str], tuple[Handler, type[RequestFields] | None]] = {
             ("GET", "/health"): (self._health, None),
             ("GET", "/api/hello"): (self._health, None),  # requested by Claude Code
@@ -140,14 +142,16 @@ class Api:
 
     async def _count_tokens(self, request: Request) -> Response:
         exchange = messages.MessagesExchange(await read_json(request.scope, request.receive, self._log_content))
+        await self.files.check(exchange)
         async with self.models.using(exchange.fields.model) as pair:
-            counted = await read(exchange, exchange.counted, pair)
+            counted = await self.files.read(exchange, exchange.counted, pair)
             return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
 
     async def _tokenize(self, request: Request) -> Response:
         exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
+        await self.files.check(exchange)
         async with self.models.using(exchange.fields.model) as pair:
-            (chat, *_) = await read(exchange, exchange.begin, pair)
+            (chat, *_) = await self.files.read(exchange, exchange.begin, pair)
             counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
             tokens = await count(self._submit_for(request), counted)
             return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})
@@ -156,8 +160,8 @@ class Api:
         exchange = dialect.decode(await read_json(request.scope, request.receive, self._log_content))
         submit = self._submit_for(request)
         if not exchange.fields.stream:
-            return JSONResponse(await until_gone(request.receive, whole(self.models, submit, exchange)))
-        events = streamed(self.models, submit, exchange)
+            return JSONResponse(await until_gone(request.receive, whole(self.models, submit, self.files, exchange)))
+        events = streamed(self.models, submit, self.files, exchange)
         return EventStream(await until_gone(request.receive, anext(events)), events)
 
     def _submit_for(self, http: Request) -> Submit:

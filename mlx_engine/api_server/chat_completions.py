@@ -1,7 +1,6 @@
 """OpenAI's dialect for chats: `POST /v1/chat/completions`."""
 
 import secrets
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import openai, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk
-from mlx_engine.api_server.content_parts import PartReader
+from mlx_engine.api_server.content_parts import FileReading, PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
@@ -114,7 +113,7 @@ class ChatExchange(Exchange):
         self.tools = openai_tools.OfferedTools(fields.tools or (), ("function", "custom"), fields.tool_choice)
         self.limiting = self.tools.limiting
         self._read(reader := PartReader())
-        self.has_files = reader.found
+        self.files = reader
         if fields.top_logprobs and not fields.logprobs:
             raise ApiError(400, "“top_logprobs” needs “logprobs”. Set “logprobs” to true.", "top_logprobs", "invalid_value")
         self._schema = openai_tools.schema_of(fields.response_format, fields.schema_field)
@@ -136,9 +135,9 @@ class ChatExchange(Exchange):
             raise ApiError(400, "The last message isn't a reply that can be continued.", "continue_final_message", "invalid_value")
         self._messages, self._started = openai_content.with_a_user(messages), started
 
-    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self.has_files:
-            self._read(PartReader(pair, cancel))
+    def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
+        if self.files.found:
+            self._read(PartReader(pair, reading))
         self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
         fields, effort = self.fields, self.fields.reasoning_effort
         asked = fields.chat_template_kwargs.enable_thinking if fields.chat_template_kwargs else effort is not None

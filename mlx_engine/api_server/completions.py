@@ -1,7 +1,6 @@
 """OpenAI's dialect for raw prompts: `POST /v1/completions`."""
 
 import secrets
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from mlx_engine.api_server import openai
 from mlx_engine.api_server.body import Chunk
+from mlx_engine.api_server.content_parts import FileReading
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import CompletionLogprobs
 from mlx_engine.api_server.openai_tools import OfferedTools
@@ -66,7 +66,7 @@ class CompletionExchange(Exchange):
         self._logprobs = [CompletionLogprobs() for _ in range(replies)]
         self._head: Chunk = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time())}
 
-    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
+    def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
         self._head |= {"model": model_id(pair), "system_fingerprint": openai.fingerprint()}
         fields = self.fields
         options = replace(fields.request(pair, fields.max_tokens or _MAX_TOKENS), logprobs=fields.logprobs)

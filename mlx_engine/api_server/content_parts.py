@@ -5,7 +5,7 @@ import binascii
 import re
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlx_engine.api_server.pdf_parts import MOST_BYTES, PdfCache, picture_bytes
@@ -15,9 +15,9 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.limits import MAX_DOCUMENT_BYTES, MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage, Detail, Role
+from mlx_engine.media.images import image_size
 
 _DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+-]+=[^;,]*)*;base64,", re.IGNORECASE)
-pdfs = PdfCache()  # of the running server
 _LONGEST_HEAD = 1000  # characters of a data URL before its content
 _DETAILS: dict[Any, Detail] = {None: "auto", "auto": "auto", "low": "low", "high": "high", "original": "high"}
 
@@ -43,23 +43,51 @@ def joined(parts: Iterable[Part]) -> Content:
     return "".join(texts), tuple(images)
 
 
+@dataclass(frozen=True)
+class FileReading:
+    """The reading of a request's files.
+
+    Attributes:
+        pdfs: PDFs of earlier requests.
+        cancel: stops the reading.
+    """
+
+    pdfs: PdfCache = field(default_factory=PdfCache)
+    cancel: threading.Event | None = None
+
+
 class PartReader:
     """A reader of the images and documents in a request.
 
-    Requests are checked before their pair is known. Then images and documents are only noticed.
+    Requests are checked before their pair is known. Then images and documents are only noticed, until `check`.
 
     Args:
         pair: the pair that gets the request, if known.
-        cancel: stops the reading of documents.
+        reading: how files are read.
 
     Attributes:
         found: whether there were any images or documents.
     """
 
-    def __init__(self, pair: PairInfo | None = None, cancel: threading.Event | None = None) -> None:
-        self._pair, self._cancel = pair, cancel
+    def __init__(self, pair: PairInfo | None = None, reading: FileReading | None = None) -> None:
+        self._pair, self._reading = pair, reading or FileReading()
         self._room, self._space = MAX_IMAGES, MOST_BYTES  # images, and bytes of PDFs' pictures, that the request may still have
+        self._new = list[Callable[[], Iterable[Part]]]()  # that were noticed in messages to answer now
         self.found = False
+
+    def check(self, reading: FileReading) -> None:
+        """Refuse new images and documents that no pair could read.
+
+        Raises:
+            ApiError: one can't be read.
+            MediaCancelled: the reading was canceled.
+        """
+        self._reading = reading
+        for image in [part for parts in self._new for part in parts() if isinstance(part, AttachedImage)]:
+            try:
+                image_size(image.data, image.name, reading.cancel)
+            except UserError as error:
+                raise ApiError(400, error.text.message, image.name, error.text.code) from None
 
     def read(self, kind: str, where: str, is_new: bool, parts: Callable[[], Iterable[Part]]) -> list[Part]:
         """Return an image or a document as parts of a message.
@@ -78,6 +106,7 @@ class PartReader:
         """
         self.found = True
         if self._pair is None:
+            self._new += [parts] if is_new else []
             return []
         try:
             if kind == "image":
@@ -138,7 +167,8 @@ class PartReader:
 
     def _pdf(self, data: bytes, where: str, name: str) -> list[Part]:
         can_see = self._pair is not None and self._pair.can_see
-        pages = pdfs.pages(data, where, name, can_see, self._room, self._space, self._cancel)
+        reading = self._reading
+        pages = reading.pdfs.pages(data, where, name, can_see, self._room, self._space, reading.cancel)
         self._room -= sum(image is not None for _, image in pages)
         self._space -= picture_bytes(pages)
         parts = (part for text, image in pages for part in (Paragraph(text), image) if part is not None)

@@ -7,12 +7,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Send
 
 from mlx_engine.api_server.body import Chunk
+from mlx_engine.api_server.content_parts import FileReading, PartReader
+from mlx_engine.api_server.pdf_parts import PdfCache
 from mlx_engine.api_server.problems import ApiError, ClientGone
 from mlx_engine.api_server.sampling_fields import SamplingFields
 from mlx_engine.api_server.served_models import ServedModels
@@ -40,7 +43,6 @@ QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of 
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
 Limiting = Callable[[Deliver], Deliver]
 T = TypeVar("T")
-_readers = ThreadPoolExecutor(16, "documents")  # of their own: PDFs wait for each other, and nothing else should
 
 
 def unlimited(deliver: Deliver) -> Deliver:
@@ -55,21 +57,21 @@ class Exchange(Protocol):
     Attributes:
         fields: the request.
         limiting: returns a `deliver` for replies in which calls of tools that aren't allowed become text.
-        has_files: whether there are images or documents, which `begin` reads.
+        files: the reader that has noticed images and documents, which `begin` reads.
     """
 
     fields: SamplingFields
     limiting: Limiting
-    has_files: bool = False
+    files: PartReader = PartReader()
 
-    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
+    def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
         """Return the engine's requests, once the pair is known.
 
         This may take long if the request has files, and runs on any thread.
 
         Args:
             pair: the loaded pair.
-            cancel: stops the reading of documents.
+            reading: how files are read.
 
         Raises:
             ApiError: the pair can't do what is requested.
@@ -204,28 +206,44 @@ async def count(submit: Submit, request: CountTokens) -> int:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-async def read(exchange: Exchange, work: Callable[[PairInfo, threading.Event], T], pair: PairInfo) -> T:
-    """Return what `work` returns, which stops if its event is set."""
-    cancel = threading.Event()
-    if not exchange.has_files:
-        return work(pair, cancel)
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_readers, work, pair, cancel)
-    finally:
-        cancel.set()
+class FileThreads:
+    """Threads that read the files of requests, and the PDFs that are kept."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(16, "documents")  # of their own: PDFs wait for each other, and nothing else should
+        self.pdfs = PdfCache()
+
+    async def check(self, exchange: Exchange) -> None:
+        """Refuse a request with files that can't be read, before its pair is loaded."""
+        if exchange.files.found:
+            await self._run(exchange.files.check)
+
+    async def read(self, exchange: Exchange, work: Callable[[PairInfo, FileReading], T], pair: PairInfo) -> T:
+        """Return what `work` returns, which may read the files of a request."""
+        if not exchange.files.found:
+            return work(pair, FileReading(self.pdfs))
+        return await self._run(partial(work, pair))
+
+    async def _run(self, work: Callable[[FileReading], T]) -> T:
+        reading = FileReading(self.pdfs, cancel := threading.Event())
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work, reading)
+        finally:
+            cancel.set()
 
 
-async def whole(models: ServedModels, submit: Submit, exchange: Exchange) -> Chunk:
+async def whole(models: ServedModels, submit: Submit, files: FileThreads, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request, once its model is loaded."""
+    await files.check(exchange)
     async with models.using(exchange.fields.model) as pair:
         try:
-            requests = await read(exchange, exchange.begin, pair)
+            requests = await files.read(exchange, exchange.begin, pair)
             return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
         except ApiError as error:
             raise _naming_schema(error, exchange) from None
 
 
-async def streamed(models: ServedModels, submit: Submit, exchange: Exchange) -> AsyncGenerator[str]:
+async def streamed(models: ServedModels, submit: Submit, files: FileThreads, exchange: Exchange) -> AsyncGenerator[str]:
     """Yield the replies to a request as server-sent events.
 
     The first text, which may be empty, comes when the engine has accepted the first request, or after `QUIET_S`.
@@ -234,13 +252,14 @@ async def streamed(models: ServedModels, submit: Submit, exchange: Exchange) -> 
         ApiError: a reply failed before the first text. Later errors are events.
     """
     now, began = asyncio.get_running_loop().time, False
+    await files.check(exchange)
     try:
         async with models.entering(exchange.fields.model) as entry:
             while not (await asyncio.wait({entry}, timeout=QUIET_S))[0]:
                 began = True
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
-            for index, request in enumerate(await read(exchange, exchange.begin, entry.result())):
+            for index, request in enumerate(await files.read(exchange, exchange.begin, entry.result())):
                 async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
                     async for batch in events:
                         chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]

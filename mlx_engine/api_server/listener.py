@@ -13,7 +13,6 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mlx_engine.api_server.app import Api
-from mlx_engine.api_server.content_parts import pdfs
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
 
@@ -168,7 +167,7 @@ class Listener:
         finally:
             server.should_exit = True
             await running
-            pdfs.clear()
+            api.files.pdfs.clear()
 
 
 class _Reporter:

@@ -1,7 +1,6 @@
 """Anthropic's dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`."""
 
 import json
-import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import anthropic, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
-from mlx_engine.api_server.content_parts import PartReader
+from mlx_engine.api_server.content_parts import FileReading, PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange, is_progress
 from mlx_engine.api_server.messages_history import (
     BLOCK,
@@ -120,7 +119,7 @@ class MessagesExchange(Exchange):
         self._tools = openai_tools.OfferedTools(known, ("function",), wanted)
         self.limiting = self._tools.limiting
         self._read(reader := PartReader())
-        self.has_files = reader.found
+        self.files = reader
         self._thinking = fields.thinking is not None and fields.thinking.type != "disabled"
         self._schema = openai_tools.schema_of(fields.output_config and fields.output_config.format, fields.schema_field)
         self._block, self._index = "", 0  # type of the open block, or "", and its index or the next one
@@ -139,15 +138,15 @@ class MessagesExchange(Exchange):
             found += message.messages(f"messages.{at}.content", at > last, reader, self._deferred)
         self._messages = openai_content.with_a_user(found)
 
-    def counted(self, pair: PairInfo, cancel: threading.Event | None = None) -> CountTokens:
+    def counted(self, pair: PairInfo, reading: FileReading | None = None) -> CountTokens:
         """Return the engine's request to count the tokens of the chat."""
-        if self.has_files:
-            self._read(PartReader(pair, cancel))
+        if self.files.found:
+            self._read(PartReader(pair, reading))
         return CountTokens(self._messages, self._thinking, tools=self._tools.declared)
 
-    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self.has_files:
-            self._read(PartReader(pair, cancel))
+    def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
+        if self.files.found:
+            self._read(PartReader(pair, reading))
         self._head["model"] = model_id(pair)
         fields, messages = self.fields, self._messages
         choice, output = fields.tool_choice or ToolChoice(type="auto"), fields.output_config or OutputConfig()

@@ -1,7 +1,6 @@
 """OpenAI's dialect for agents: `POST /v1/responses`. Responses aren't stored."""
 
 import secrets
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mlx_engine.api_server import openai, openai_content, openai_tools
 from mlx_engine.api_server.body import Chunk, log_ignored
-from mlx_engine.api_server.content_parts import PartReader
+from mlx_engine.api_server.content_parts import FileReading, PartReader
 from mlx_engine.api_server.exchanges import CountedReply, Dialect, Exchange
 from mlx_engine.api_server.logprob_fields import of_chat
 from mlx_engine.api_server.problems import ApiError
@@ -136,7 +135,7 @@ class ResponseExchange(Exchange):
     def __init__(self, body: Any) -> None:
         fields = self.fields = ResponseFields.parse(body)
         given = self._read(reader := PartReader())
-        self.has_files = reader.found
+        self.files = reader
         effort = fields.reasoning.effort if fields.reasoning else None
         form = fields.text.format if fields.text else None
         tools, kinds = [*(fields.tools or ()), *given.tools], ("function", "custom", "namespace")
@@ -181,9 +180,9 @@ class ResponseExchange(Exchange):
         self._messages = openai_content.with_a_user(given.messages)
         return given
 
-    def begin(self, pair: PairInfo, cancel: threading.Event | None = None) -> Sequence[GenerationRequest]:
-        if self.has_files:
-            self._read(PartReader(pair, cancel))
+    def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
+        if self.files.found:
+            self._read(PartReader(pair, reading))
         fields, effort = self.fields, self.fields.reasoning.effort if self.fields.reasoning else None
         request = replace(
             fields.request(pair, fields.max_output_tokens),

@@ -6,30 +6,24 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.api_server import content_parts, pdf_parts
-from mlx_engine.api_server.app import Api
+from mlx_engine.api_server import content_parts
 from mlx_engine.api_server.chat_completions import ChatExchange
-from mlx_engine.api_server.exchanges import read
-from mlx_engine.api_server.guard import Guard
-from mlx_engine.api_server.listener import Listener
+from mlx_engine.api_server.content_parts import FileReading
+from mlx_engine.api_server.exchanges import FileThreads
 from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
-from mlx_engine.api_server.served_models import ServedModels
-from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.requests import Message
 from mlx_engine.media import media_process
-from mlx_engine.media.pdfs import PdfPage
 from tests.mlx_engine.api_server import played_engine as played
-from tests.mlx_engine.media.made_media import line, pdf, picture, saved
+from tests.mlx_engine.media.made_media import picture, saved
 
 BLIND = played.PAIR
 SEEING = replace(BLIND, can_see=True)
@@ -80,8 +74,8 @@ def in_message(items: Sequence[Item]) -> list[Any]:
     ]
 
 
-def chat(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
-    return ChatExchange({"messages": [{"role": "user", "content": content}]}).begin(pair)[0].messages
+def chat(content: Any, pair: Any = SEEING, reading: FileReading | None = None) -> tuple[Message, ...]:
+    return ChatExchange({"messages": [{"role": "user", "content": content}]}).begin(pair, reading)[0].messages
 
 
 def chat_result(content: Any, pair: Any = SEEING) -> tuple[Message, ...]:
@@ -305,112 +299,30 @@ def test_the_number_of_images_is_limited_in_all_messages(monkeypatch: pytest.Mon
     assert refusal.value.param == "messages.2.content.0.image_url.url"
 
 
-@pytest.mark.parametrize(
-    ("dialect", "part"),
-    [
-        ("chat", lambda data: {"type": "file", "file": {"filename": "a.pdf", "file_data": url(data, "application/pdf")}}),
-        ("responses", lambda data: {"type": "input_file", "filename": "a.pdf", "file_data": url(data, "application/pdf")}),
-        ("messages", lambda data: {"type": "document", "title": "a.pdf", "source": {"type": "base64", "data": encoded(data)}}),
-    ],
-)
-def test_pages_of_a_pdf_are_texts_or_pictures(dialect: str, part: Any) -> None:
-    photo = "q 180 0 0 180 10 10 cm /I Do Q"
-    data = pdf(line("First page"), photo + line("A photo"), line("Last page"), image=saved(picture(), "JPEG"))
-    build, asked, asked_result, _ = DIALECTS[dialect]
-    for ask in (asked, asked_result):
-        [found] = ask([*build(["See:"]), part(data), *build(["Why?"])])
-        before = "See:\n\n--- a.pdf ---\n\n[Page 1 of 3]\nFirst page\n\n[Page 2 of 3]\nA photo"
-        assert found.content == f"{before}\n\n[Page 3 of 3]\nLast page\n\n--- end of a.pdf ---\n\nWhy?"
-        [image] = found.images
-        assert (image.at, image.name, image_type(image.data)) == (len(before), "a.pdf, page 2", "image/png")
-        [blind] = ask([*build(["See:"]), part(data), *build(["Why?"])], BLIND)
-        assert blind.content == found.content.replace("Page 2 of 3", "Page 2 of 3. You can't see its picture")
-        assert not blind.images
-    with pytest.raises(ApiError, match="is damaged") as refusal:
-        asked([part(b"%PDF-1.7 ?")])
-    assert refusal.value.status == 400 and str(refusal.value.param).startswith(("messages.0.content.0.", "input.0.content.0."))
-    assert "[" in asked_result([part(b"%PDF-1.7 ?")], BLIND)[0].content
-
-
-def test_pdfs_are_kept_and_their_pictures_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = pdf(*["q 180 0 0 180 10 10 cm /I Do Q"] * 2, image=saved(picture(), "JPEG"))
-    document = {"type": "document", "source": {"type": "base64", "data": encoded(data)}}
-    monkeypatch.setattr(content_parts, "MAX_IMAGES", 1)
-    for _ in range(2):
-        with pytest.raises(ApiError, match="has 2 pages to show as pictures, but 1 of") as refusal:
-            message([document])
-        assert (refusal.value.code, refusal.value.param) == ("too_many_images", "messages.0.content.0.source.data")
-    monkeypatch.setattr(content_parts, "MAX_IMAGES", 5)
-    first = message([document, document])
-    monkeypatch.setattr(pdf_parts, "pdf_pages", None)
-    assert message([document, document]) == first and len(first[0].images) == 4
-    renamed = message([document | {"title": "b.pdf"}])[0].images
-    assert [image.name for image in renamed] == ["b.pdf, page 1", "b.pdf, page 2"]
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Make every PDF two pages of 100 bytes each, and note the pages that are drawn."""
-    drawn: list[int] = []
-    pages = (PdfPage(1, "", "picture", "little_text"), PdfPage(2, "", "picture", "little_text"))
-    monkeypatch.setattr(pdf_parts, "pdf_pages", lambda *_: pages)
-    monkeypatch.setattr(pdf_parts, "pdf_picture", lambda _, number, **__: (drawn.append(number), bytes(100))[1])
-    content_parts.pdfs.clear()
-    return drawn
-
-
-def test_a_pdf_that_is_larger_than_the_cache_is_not_kept(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf_parts, "MOST_BYTES", 199)
-    for _ in range(2):
-        chat([PDF])
-    assert drawn == [1, 2, 1, 2]
-    monkeypatch.setattr(pdf_parts, "MOST_BYTES", 200)
-    for _ in range(2):
-        chat([PDF])
-    assert drawn == [1, 2] * 3
-
-
-def test_the_pictures_of_a_request_have_a_limit_in_bytes(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content_parts, "MOST_BYTES", 399)
-    assert len(chat([PDF])[0].images) == 2
-    with pytest.raises(ApiError, match=r"too large as pictures\..*Send fewer pages") as refusal:
-        chat([PDF, PDF])
-    assert (refusal.value.code, refusal.value.param) == ("pictures_too_large", "messages.0.content.1.file.file_data")
-    monkeypatch.setattr(content_parts, "MOST_BYTES", 99)
-    content_parts.pdfs.clear()
-    drawn.clear()
-    with pytest.raises(ApiError, match="too large as pictures"):
-        chat([PDF])
-    assert drawn == [1]
-
-
-def test_a_pdf_has_a_time_limit(drawn: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(0, 1000, 70))
-    monkeypatch.setattr(pdf_parts, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    with pytest.raises(ApiError, match="more than 120 seconds to read") as refusal:
-        chat([PDF])
-    assert (refusal.value.code, drawn) == ("pdf_too_slow", [1])
-
-
 def test_only_requests_with_files_are_read_on_a_thread() -> None:
     def on(content: Any) -> str:
         exchange = ChatExchange({"messages": [{"role": "user", "content": content}]})
-        return asyncio.run(read(exchange, lambda *_: threading.current_thread().name, SEEING))
+        return asyncio.run(FileThreads().read(exchange, lambda *_: threading.current_thread().name, SEEING))
 
     assert on("Hi") == on(in_chat(["Hi"])) == threading.current_thread().name
     assert on([PDF]).startswith("documents") and on(in_chat([(PNG, "auto")])).startswith("documents")
 
 
-def test_a_server_that_stops_forgets_its_pdfs(drawn: list[int]) -> None:
-    chat([PDF])
-
-    async def serve() -> None:
-        stop = asyncio.Event()
-        await Listener("127.0.0.1", 0).serve(Api(ServedModels(None, None, load=print), Guard("127.0.0.1", None)), stop, stop.set)  # type: ignore[arg-type]
-
-    asyncio.run(serve())
-    chat([PDF])
-    assert drawn == [1, 2, 1, 2]
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_no_pair_can_read_is_refused_before_a_pair_is_loaded(dialect: str) -> None:
+    make: dict[str, Callable[[Any], Any]] = {
+        "chat": lambda content: ChatExchange({"messages": [{"role": "user", "content": content}]}),
+        "responses": lambda content: ResponseExchange({"input": [{"role": "user", "content": content}]}),
+        "messages": lambda content: MessagesExchange({"messages": [{"role": "user", "content": content}], "max_tokens": 9}),
+    }
+    whole = saved(picture(), "PNG")
+    asyncio.run(FileThreads().check(make[dialect](DIALECTS[dialect][0]([(whole, "auto"), "a"]))))
+    for data, words in ((whole[:20], "is damaged"), (b"BM" + bytes(60), "because BMP isn't supported")):
+        with pytest.raises(ApiError, match=words) as refusal:
+            asyncio.run(FileThreads().check(make[dialect](DIALECTS[dialect][0](["a", (data, "auto")]))))
+        assert refusal.value.status == 400 and ".content.1" in str(refusal.value.param)
+    with pytest.raises(ApiError, match="is damaged"):
+        asyncio.run(FileThreads().check(ChatExchange({"messages": [{"role": "user", "content": [PDF]}]})))
 
 
 junk = st.recursive(

@@ -84,7 +84,7 @@ class TestFields:
             ("messages", "Hi", "messages"),
             ("messages", [{"content": "x"}], "messages.0.role"),
             ("messages", [{"role": "user", "content": 7}], "messages.0.content"),
-            ("messages", [{"role": "user", "content": [{"type": "image_url"}]}], "messages.0.content.0.type"),
+            ("messages", [{"role": "user", "content": [{"type": "image_url"}]}], "messages.0.content.0.image_url"),
             ("messages", [{"role": "user", "content": [{"text": "x"}]}], "messages.0.content.0.type"),
             ("tools", [{"function": {"name": "f"}}], "tools.0.type"),
             ("tools", [{"type": "function"}], "tools.0.name"),
