@@ -17,9 +17,9 @@ from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.recognition import add_missing
-from app.storage.records import chat_from_json, chat_to_json
+from app.storage.records import chat_from_json, chat_to_json, files_in
 from app.storage.settings import ChatSettings, Preset, built_in
-from app.storage.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
+from app.storage.store import ChatSummary, Contents, FileUsage, Folder, SearchHit, Snapshot, Store
 from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
@@ -185,7 +185,7 @@ class ChatLibrary(QObject):
     def _unsaved_copy(self, chat_id: str) -> Chat | None:
         """Return a copy of a chat with unsaved changes, or None for any other chat."""
         chat = self._open.get(chat_id) if chat_id in self.unsaved else None
-        return chat_from_json(chat_to_json(chat)) if chat is not None else None
+        return chat_from_json(chat_to_json(chat), files_in(chat)) if chat is not None else None
 
     def delete(self, chat_ids: Sequence[str]) -> None:
         """Delete chats. They can be restored until the app quits."""
@@ -257,6 +257,10 @@ class ChatLibrary(QObject):
         kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
         self._undo_steps = [*kept, step][-MAX_UNDO:]
         self.undo_offered.emit(step if step.message else None)
+
+    def measure_files(self, then: Callable[[FileUsage], None]) -> None:
+        """Call `then` with the number and size of the images and PDFs in chats."""
+        self._store.read(Store.usage, then)
 
     # Search
 

@@ -14,7 +14,7 @@ from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
-from app.storage.attachments import Attachment
+from app.storage.attachments import Attachment, Unread, unread
 from app.storage.chat_tree import Chat, Node, Turn
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
@@ -82,6 +82,12 @@ class ChatSession(QObject):
     def can_see(self) -> bool:
         """Whether the next reply's model sees images."""
         return self._loader.can_see
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What the loaded pair doesn't read of the chat's files; empty without a pair."""
+        asked = [turn.asked for turn in self.chat.turns if turn.asked is not None] if self._loader.pair is not None else []
+        return unread((one for node in asked for one in node.attachments), self.can_see)
 
     @property
     def offered_tools(self) -> dict[str, Tool]:

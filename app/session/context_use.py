@@ -28,6 +28,7 @@ class Misfit:
         left: number of tokens that the rest of the prompt leaves.
         exact: False for an estimate of `tokens`.
         file: the file, if the part is one.
+        pages_fit: how many of its first pages fit, if it is a PDF.
     """
 
     part: Part
@@ -35,6 +36,7 @@ class Misfit:
     left: int = 0
     exact: bool = True
     file: Attachment | None = None
+    pages_fit: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,11 @@ def misfit_text(misfit: Misfit) -> str:
     tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
     match misfit.part:
         case "file" if misfit.file is not None:
-            return tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
+            text = tr("{name} doesn't fit: {tokens}, {left} left", name=shortened(misfit.file.name), tokens=tokens, left=left)
+            if not misfit.pages_fit:
+                return text
+            fit = tr("{count} of {pages} pages fit", count=number(misfit.pages_fit), pages=number(len(misfit.file.page_list)))
+            return f"{text} · {fit}"
         case "text":
             return tr("The text doesn't fit: {tokens}, {left} left", tokens=tokens, left=left)
         case "tools":
@@ -168,7 +174,8 @@ def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, Tok
     shortest = yield prompt.request(SHORTEST)
     if shortest.tokens < limit and prompt.has_message:
         message = Misfit("message", whole.tokens - shortest.tokens + 1, limit - shortest.tokens, whole.exact)
-        return (yield from _largest_part(prompt, message))
+        part = yield from _largest_part(prompt, message)
+        return replace(part, pages_fit=(yield from _pages_that_fit(prompt, part.file))) if part.file else part
     fresh = replace(prompt, history=(), rolling=None)
     without_history = yield fresh.request(SHORTEST)
     if without_history.tokens < limit:
@@ -178,6 +185,17 @@ def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, Tok
         exact = without_history.exact
         return Misfit("tools", without_history.tokens - without_tools.tokens, limit - without_tools.tokens, exact)
     return Misfit("system", without_tools.tokens, limit, without_tools.exact)
+
+
+def _pages_that_fit(prompt: NextPrompt, pdf: Attachment) -> Generator[CountTokens, TokenCount, int]:
+    """Return how many of the first pages of a file that doesn't fit do."""
+    fits, too_many = 0, len(pdf.page_list)
+    while too_many - fits > 1:
+        count = (fits + too_many) // 2
+        files = tuple(one.first_pages(count) if one == pdf else one for one in prompt.files)
+        found = yield replace(prompt, files=files).request()
+        fits, too_many = (count, too_many) if found.tokens < found.limit else (fits, count)
+    return fits
 
 
 def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens, TokenCount, Misfit]:

@@ -15,9 +15,9 @@ from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
-from app.storage.attachments import Attachment, shortened
+from app.storage.attachments import Attachment, Unread, shortened, unread
 from app.storage.chat_tree import Turn
-from app.text.language import sentences, tr
+from app.text.language import number, sentences, tr
 
 PAUSE_S = 0.6  # after another app's text has come, so that a key that was meant for that app sends nothing
 
@@ -127,6 +127,11 @@ class NextMessage(QObject):
         """Why the message doesn't fit into the context, or an empty string."""
         use = self._meter.use
         return use_text(use) if use is not None and use.misfit is not None and use.draft and not self._meter.counting else ""
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What the loaded pair wouldn't read of the message; empty without a pair."""
+        return unread(self._attachments.files, self._loader.can_see) if self._loader.pair is not None else ()
 
     @property
     def chat_full(self) -> bool:
@@ -240,4 +245,8 @@ class NextMessage(QObject):
         actions: tuple[NoticeAction, ...] = ()
         if file is not None and file in attachments.files:
             actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
+            if count := misfit.pages_fit:
+                title = tr("Send Page 1 Only") if count == 1 else tr("Send Pages 1 to {count}", count=number(count))
+                first = file.first_pages(count).page_list
+                actions = (NoticeAction(title, partial(attachments.set_pages, file, first)), *actions)
         self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions))

@@ -87,6 +87,12 @@ class PairLoader(QObject):
         return self.pair is not None and self.pair.can_see
 
     @property
+    def why_cannot_see(self) -> str:
+        """Why the target can't see images here, or "" if it can or that isn't known."""
+        why = self.pair.why_cannot_see if self.pair is not None else None
+        return translated(why) if why is not None else ""
+
+    @property
     def can_call_tools(self) -> bool:
         return self.pair is not None and self.pair.can_call_tools
 

@@ -40,7 +40,7 @@ def read(file: Path, cancel: threading.Event | None = None) -> Attachment:
         UserError: the file can't be read, is too large, or has no content.
         MediaCancelled: `cancel` was set while an image or a PDF was read.
     """
-    name = _cleaned(file.name)
+    name = cleaned(file.name)
     try:
         if file.is_dir():
             raise UserError("attachment_is_folder", "“{name}” is a folder. Attach the files in it instead.", name=name)
@@ -57,7 +57,7 @@ def read(file: Path, cancel: threading.Event | None = None) -> Attachment:
 
 def read_data(data: bytes, name: str, cancel: threading.Event | None = None) -> Attachment:
     """Read a file's content, as `read` does."""
-    name = _cleaned(name)
+    name = cleaned(name)
     if not data.strip():
         raise UserError("attachment_empty", "“{name}” is empty.", name=name)
     if image_format(data[:16]) is not None:
@@ -69,7 +69,8 @@ def read_data(data: bytes, name: str, cancel: threading.Event | None = None) -> 
     return Attachment(name, clean(_decoded(name, data)), len(data))
 
 
-def _cleaned(name: str) -> str:
+def cleaned(name: str) -> str:
+    """Return a file's name in one line."""
     return clean(" ".join(name.split())) or "file"
 
 

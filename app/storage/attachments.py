@@ -1,6 +1,6 @@
 """Files attached to a message, and the message that they become."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -49,6 +49,11 @@ class Attachment:
         unread = (page for page in self.page_list if page.sent == "picture" and not page.text and not (can_see and page.shown))
         return tuple(page.number for page in unread)
 
+    def first_pages(self, count: int) -> "Attachment":
+        """Return the PDF with only the first pages sent."""
+        pages = (page if at < count else replace(page, sent="no") for at, page in enumerate(self.page_list))
+        return replace(self, page_list=tuple(pages))
+
     def filled(self, files: Mapping[str, bytes]) -> "Attachment":
         """Return the attachment with the data of its files, by digest."""
         pages = (replace(page, picture=page.picture and page.picture.filled(files)) for page in self.page_list)
@@ -89,6 +94,34 @@ def attachments_from(values: object, files: Mapping[str, bytes]) -> tuple[Attach
             value = {**value, "text": text_of_pages(pages)}
         if (one := read_as(Attachment, value, None)) is not None:
             found.append(one.filled(files))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What a model doesn't read of a message: an image, or pages of a PDF.
+
+    Attributes:
+        lost: whether the image is lost. No model reads it.
+    """
+
+    file: Attachment
+    pages: tuple[int, ...] = ()
+    lost: bool = False
+
+
+def unread(attachments: Iterable[Attachment], can_see: bool) -> tuple[Unread, ...]:
+    """Return what a model doesn't read of files, in order.
+
+    Args:
+        can_see: whether the model sees images.
+    """
+    found = []
+    for one in attachments:
+        pages = one.unread_pages(can_see)
+        lost = one.picture is not None and one.picture.lost
+        if pages or lost or (one.picture is not None and not can_see):
+            found.append(Unread(one, pages, lost))
     return tuple(found)
 
 

@@ -1,5 +1,6 @@
 """Export of chats, as lossless JSON or readable Markdown."""
 
+import base64
 import json
 import os
 import time
@@ -9,7 +10,7 @@ from typing import Any
 
 from app.storage import wording
 from app.storage.chat_tree import Chat, new_id
-from app.storage.records import chat_to_json
+from app.storage.records import chat_to_json, files_in
 from app.storage.store import ChatSummary, Folder
 from app.text.language import tr
 from app.text.plain_text import fenced
@@ -18,13 +19,14 @@ from mlx_engine.contract.files import cannot_write
 from mlx_engine.contract.visible import visible
 
 FORMAT, VERSION = "slipstream-chats", 1
+MAX_BYTES = 1 << 30  # of a file that can be imported
 
 
 def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path) -> str:
     """Write chats as JSON (.json) or Markdown, and return a message for the user.
 
     Raises:
-        UserError: there is nothing to export, or the file can't be written.
+        UserError: there is nothing to export, or too much for a file that can be imported again, or the file can't be written.
     """
     if not chats:
         raise UserError("nothing_to_export", "No chats to export.")
@@ -36,13 +38,18 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
 
 
 def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
-    """Return complete chats and their folders as JSON values."""
+    """Return complete chats, their folders, and their files as JSON values."""
     used = {summary.folder for _, summary in chats}
+    files = {digest: data for chat, _ in chats for digest, data in files_in(chat).items()}
+    if (size := sum(map(len, files.values()))) > MAX_BYTES // 2:
+        template = "The chats have {size} of images and PDFs, too much for one file. Export fewer chats at a time."
+        raise UserError("export_too_large", template, size=wording.size(size))
     return {
         "format": FORMAT,
         "version": VERSION,
         "folders": [{"id": one.id, "name": one.name, "created": one.created} for one in folders.values() if one.id in used],
         "chats": [chat_to_json(chat) | {"folder": summary.folder, "pinned": summary.pinned} for chat, summary in chats],
+        "files": {digest: base64.b64encode(data).decode() for digest, data in files.items()},
     }
 
 
@@ -66,6 +73,7 @@ def to_markdown(chat: Chat) -> str:
                 parts.append(step.answer.strip())
             for call in step.calls:
                 parts += [f"*(tool call: {call.state})*", _code(f"{call.call.name} {call.call.arguments}"), _code(call.result)]
+                parts += [f"*(image: {image.name or 'image'})*" for image in call.images]
         if turn.answered is not None and (remark := turn.reply.error or wording.ending(turn.reply)):
             parts.append(f"*({remark})*")
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,34 +1,38 @@
 """Import of chats from Slipstream's JSON and databases, and ChatGPT's export."""
 
+import base64
 import json
 import sqlite3
 import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from app.storage import chatgpt_import, wording
-from app.storage.chat_export import FORMAT, VERSION
+from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
 from app.storage.chat_tree import Chat, new_id
+from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.json_values import as_dict, as_text, as_time
+from app.storage.pictures import StoredFile
 from app.storage.recognition import KnownChats
-from app.storage.records import chat_from_json
+from app.storage.records import chat_from_json, files_of
 from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database
 from app.storage.store import Folder, Snapshot, Store
 from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
 
-MAX_BYTES = 1 << 30
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
 
 Progress = Callable[[float], object]  # gets the share of an import that is done
 
 
 _T = TypeVar("_T")
+_NO_FILES = ChatGptFiles()
 
 
 class ImportCanceled(Exception):
@@ -70,11 +74,14 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
     """
     found = read(file, progress)
+    lost: list[tuple[str, list[StoredFile]]] = []  # files of known messages, which the library may lack
     outcome, known, ids = ImportOutcome(remark=found.remark), KnownChats(store), set(taken)
     for one in _reported(found.chats, progress, 0.4, 0.7):
         chat = one.chat
         if (stored := known.find(chat, one.dated)) is not None:
             outcome.known += 1
+            twins = [(twin.id, files_of(one.node)) for one, twin in stored[1].twins.items() if one.node is not None]
+            lost += [twin for twin in twins if twin[1]]
             for node in (missing := stored[1].missing_nodes()):
                 if node.id in ids or store.has_any([node]):
                     node.id = new_id()
@@ -93,6 +100,8 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     storing = _reported(outcome.chats, progress, 0.7, 1.0)
     snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in storing)
     try:
+        if lost:
+            store.restore_files(lost)
         store.save_all(snapshots, outcome.folders)
     except sqlite3.OperationalError as error:
         raise UserError(
@@ -115,13 +124,16 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
     """
     name = file.name
     try:
+        if file.is_dir():  # ChatGPT's export, unpacked
+            file = file / "conversations.json"
         if file.stat().st_size > MAX_BYTES:
             raise _too_large(name)
         with open_regular(file) as opened:
             start = opened.read(16)
         if start == b"SQLite format 3\0":
             return read_database(file)
-        text = _from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes()
+        is_archive = start[:4] == b"PK\3\4"
+        text = _from_zip(file) if is_archive else file.read_bytes()
         if sum(map(text.count, (b"[", b"{", b","))) > MAX_VALUES:
             raise _too_large(name)
         data = json.loads(text)
@@ -133,15 +145,26 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
             "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         ) from error
-    return from_json(data, name, progress)
+    with ChatGptFiles(file if is_archive else file.parent) as files:
+        return from_json(data, name, progress, files)
 
 
 def _too_large(name: str) -> UserError:
     return UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
 
 
-def from_json(data: object, name: str, progress: Progress = _ignore) -> ImportedChats:
-    """Read chats from parsed JSON. Error messages contain `name`, the file's name."""
+def from_json(data: object, name: str, progress: Progress = _ignore, files: ChatGptFiles = _NO_FILES) -> ImportedChats:
+    """Read chats from parsed JSON.
+
+    Args:
+        data: the JSON values.
+        name: the file's name for messages.
+        progress: gets the share that is done.
+        files: images of ChatGPT's export.
+
+    Raises:
+        UserError: it contains no chats.
+    """
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
             raise newer(name)
@@ -157,7 +180,7 @@ def from_json(data: object, name: str, progress: Progress = _ignore) -> Imported
     imported = ImportedChats()
     for one in _reported(conversations, progress, 0.1, 0.4):
         try:
-            chat = chatgpt_import.chat_from(one)
+            chat = chatgpt_import.chat_from(one, files)
         except UserError:
             continue
         if not chat.empty:
@@ -180,15 +203,25 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> Impo
         if folder.id and folder.name:
             imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
+    files = dict(_files(as_dict(data.get("files"))))
     for one in _reported(chats, progress, 0.1, 0.4):
         try:
-            chat = chat_from_json(one)
+            chat = chat_from_json(one, files)
         except UserError as error:
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
         folder_id = as_text(one.get("folder"))
         inside, dated = folder_id if folder_id in known else "", as_time(one.get("created"), 0.0) > 0
         imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated))
     return imported
+
+
+def _files(found: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that are what their digests say."""
+    for digest, encoded in found.items():
+        with suppress(ValueError):
+            data = base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
+            if StoredFile.of(data).digest == digest:
+                yield digest, data
 
 
 def _from_zip(file: Path) -> bytes:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, TypeGuard
 
+from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node
+from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.json_values import as_dict, as_list, as_text, as_time
 from app.storage.reply import Reply
 from app.text.plain_text import NEW_CHAT, clean, title_from
@@ -22,8 +24,12 @@ def is_conversation(data: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(data, Mapping) and isinstance(data.get("mapping"), Mapping)
 
 
-def chat_from(data: Mapping[str, Any]) -> Chat:
+def chat_from(data: Mapping[str, Any], files: ChatGptFiles) -> Chat:
     """Read one conversation with all its branches.
+
+    Args:
+        data: the conversation.
+        files: the export's images.
 
     Raises:
         UserError: the conversation's nodes don't form a tree.
@@ -41,7 +47,7 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     nodes: dict[str, Node] = {}
     while waiting:
         node_id, above = waiting.pop()
-        nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created)
+        nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created, files)
         if source and node is not above:
             node.id = _derived_id(source, node_id)
         waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
@@ -72,19 +78,24 @@ def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _add(above: Node, message: Mapping[str, Any], created: float) -> Node:
+def _add(above: Node, message: Mapping[str, Any], created: float, files: ChatGptFiles) -> Node:
     """Add or skip a message, and return the node to which its children are added."""
     role = as_dict(message.get("author")).get("role")
     metadata = as_dict(message.get("metadata"))
     to_tool = message.get("recipient") not in (None, "all")
     if role not in ("user", "assistant") or metadata.get("is_visually_hidden_from_conversation") is True or to_tool:
         return above
-    text, thinking = _texts(as_dict(message.get("content")))
-    if not text.strip() and not thinking.strip():
+    content = as_dict(message.get("content"))
+    listed = [as_dict(one) for one in as_list(metadata.get("attachments"))] if role == "user" else []
+    names = {as_text(one.get("id")): as_text(one.get("name")) for one in listed}
+    images = [_image(part, names, files) if role == "user" else None for part in as_list(content.get("parts"))]
+    text, thinking = _texts(content, [image is not None for image in images])
+    attached = tuple(image for image in images if image is not None)
+    if not text.strip() and not thinking.strip() and not attached:
         return above
     at = as_time(message.get("create_time"), created)
     if role == "user":
-        return above.add(Node("user", text=text, created=at))
+        return above.add(Node("user", text=text, attachments=attached, created=at))
     if above.role == "assistant" and above.reply is not None and not above.children:
         above.reply.answer = "\n\n".join(part for part in (above.reply.answer, text) if part)
         above.reply.thinking = "\n\n".join(part for part in (above.reply.thinking, thinking) if part)
@@ -94,8 +105,19 @@ def _add(above: Node, message: Mapping[str, Any], created: float) -> Node:
     return above.add(Node("assistant", reply=reply, created=at))
 
 
-def _texts(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a message's text and thinking, with placeholders for images and files."""
+def _image(part: object, names: dict[str, str], files: ChatGptFiles) -> Attachment | None:
+    """Return the image that a part of a message points at, if the export has it."""
+    pointer = as_text(as_dict(part).get("asset_pointer"))
+    return files.image(pointer, names) if pointer else None
+
+
+def _texts(content: Mapping[str, Any], found: list[bool]) -> tuple[str, str]:
+    """Return a message's text and thinking, with placeholders for images and files.
+
+    Args:
+        content: the content of the message.
+        found: whether each of its parts is an image that was found, which needs no placeholder.
+    """
     kind = content.get("content_type")
     if kind in THINKING:
         thoughts = [as_text(as_dict(one).get("content")) for one in as_list(content.get("thoughts"))]
@@ -104,9 +126,11 @@ def _texts(content: Mapping[str, Any]) -> tuple[str, str]:
         language = as_text(content.get("language"))
         return f"```{'' if language == 'unknown' else language}\n{as_text(content.get('text'))}\n```", ""
     parts: list[str] = []
-    for part in as_list(content.get("parts")):
+    for part, is_found in zip(as_list(content.get("parts")), found, strict=True):
         if isinstance(part, str):
             parts.append(clean(part))
+        elif is_found:
+            continue
         elif isinstance(part, Mapping):
             name = as_text(part.get("content_type")).replace("_", " ") or "attachment"
             parts.append(as_text(part.get("text")) or f"[{name}]")

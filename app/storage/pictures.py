@@ -9,6 +9,8 @@ from typing import Literal
 from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.media.pdfs import Why
 
+_MOST = 1_000_000  # pixels of a side, or frames
+
 Sent = Literal["text", "picture", "no"]
 
 
@@ -54,8 +56,9 @@ class Picture:
         return not self.file.data
 
     def filled(self, files: Mapping[str, bytes]) -> "Picture":
-        """Return the image with its data from `files`, by digest."""
-        return replace(self, file=self.file.filled(files))
+        """Return the image with its data from `files`, by digest, and with a valid size."""
+        width, height, frames = (min(max(number, 1), _MOST) for number in (self.width, self.height, self.frames))
+        return replace(self, file=self.file.filled(files), width=width, height=height, frames=frames)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ def files_of(node: Node) -> list[StoredFile]:
     return list({file.digest: file for file in sorted(found, key=lambda file: bool(file.data))}.values())
 
 
+def files_in(chat: Chat) -> dict[str, bytes]:
+    """Return the data of a chat's files that aren't lost, by digest."""
+    return {file.digest: file.data for node in chat.root.below() for file in files_of(node) if file.data}
+
+
 def details(node: Node) -> _Json:
     """Return a message's attachments, or its reply's request and statistics.
 

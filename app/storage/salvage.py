@@ -17,6 +17,7 @@ from app.storage import schema, wording
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, as_time, parse_json
+from app.storage.pictures import StoredFile
 from app.storage.records import node_from
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder
@@ -32,7 +33,7 @@ MAX_ROWS = 1 << 20  # if the last row's number can't be read or is wrong
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
 # Columns that hold text in every row
-_TEXTS = {"id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"}
+_TEXTS = {"digest", "id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"}
 
 
 @dataclass
@@ -117,6 +118,9 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         options = ChatSettings.from_json(parse_json(settings))
         chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
         found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
+    files = dict(reader.rows("file", ("digest", "data")))
+    sound = {digest: data for digest, data in files.items() if isinstance(data, bytes) and StoredFile.of(data).digest == digest}
+    reader.damaged = reader.damaged or len(sound) < len(files)
     nodes: dict[str, dict[str, Node]] = {}
     ids: set[str] = set()
     for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in _parents_first(
@@ -125,7 +129,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
         more = as_dict(parse_json(details))
-        node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers)
+        node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers, sound)
         if not node.id or node.id in ids:
             node.id = new_id()
         ids.add(node.id)
@@ -187,7 +191,7 @@ class _Reader:
         """Yield the readable rows in order. Missing columns and mistyped text are empty."""
         existing = {name for (name,) in self._database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
         if not existing:
-            self.damaged = self.damaged or table != "comparison"  # the first version has none
+            self.damaged = self.damaged or table not in ("comparison", "file")  # earlier versions have none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
         for row in self._readable(table, select):

@@ -56,6 +56,14 @@ class Contents:
 
 
 @dataclass(frozen=True)
+class FileUsage:
+    """The images and PDFs of all chats, also of deleted ones until they are erased."""
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class SearchHit:
     """A message that matches a search. `start` and `end` mark a hit in `excerpt`."""
 
@@ -187,6 +195,16 @@ class Store:
             for snapshot in snapshots:
                 _write(db, snapshot)
 
+    def restore_files(self, files: Iterable[tuple[str, Sequence[StoredFile]]]) -> None:
+        """Save lost files of messages again, by the messages' ids."""
+        with transaction(self._db) as db:
+            for message, some in files:
+                _add_files(db, message, some)
+
+    def usage(self) -> FileUsage:
+        """Return how many files the chats have, and their size."""
+        return FileUsage(*self._db.execute("SELECT count(*), coalesce(sum(length(data)), 0) FROM file").fetchone())
+
     def update(self, summary: ChatSummary) -> None:
         """Save a stored chat's title, folder, pin, and time."""
         self._db.execute(
@@ -313,13 +331,17 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
         snapshot.messages,
     )
     for message, files in snapshot.files:
-        for file in files:
-            if file.data and db.execute("SELECT 1 FROM file WHERE digest = ?", (file.digest,)).fetchone() is None:
-                db.execute("INSERT INTO file VALUES (?, ?)", (file.digest, file.data))
-            owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
-            db.execute(owned, (message, file.digest))
+        _add_files(db, message, files)
         others = "DELETE FROM message_file WHERE message = ? AND digest NOT IN (SELECT value FROM json_each(?))"
         db.execute(others, (message, json.dumps([file.digest for file in files])))
+
+
+def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]) -> None:
+    for file in files:
+        if file.data and db.execute("SELECT 1 FROM file WHERE digest = ?", (file.digest,)).fetchone() is None:
+            db.execute("INSERT INTO file VALUES (?, ?)", (file.digest, file.data))
+        owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
+        db.execute(owned, (message, file.digest))
 
 
 def _erase_deleted(db: sqlite3.Connection) -> None:

@@ -395,6 +395,11 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>{count} of {pages} pages fit</source>
+            <translation>{count} von {pages} Seiten passen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>{name} doesn't fit: {tokens}, {left} left</source>
             <translation>{name} passt nicht: {tokens}, {left} frei</translation>
         </message>
@@ -557,6 +562,16 @@
             <location filename="../../app/session/next_message.py" />
             <source>Remove {name}</source>
             <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Send Page 1 Only</source>
+            <translation>Nur Seite 1 senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Send Pages 1 to {count}</source>
+            <translation>Seiten 1 bis {count} senden</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -5813,6 +5828,12 @@
             <source>pdf_blank</source>
             <extracomment>All pages of “{name}” are blank.</extracomment>
             <translation>Alle Seiten von „{name}“ sind leer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>export_too_large</source>
+            <extracomment>The chats have {size} of images and PDFs, too much for one file. Export fewer chats at a time.</extracomment>
+            <translation>Die Chats enthalten {size} an Bildern und PDFs, zu viel für eine Datei. Exportieren Sie weniger Chats auf einmal.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />

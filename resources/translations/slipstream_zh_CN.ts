@@ -395,6 +395,11 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>{count} of {pages} pages fit</source>
+            <translation>可放下 {pages} 页中的 {count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>{name} doesn't fit: {tokens}, {left} left</source>
             <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
         </message>
@@ -557,6 +562,16 @@
             <location filename="../../app/session/next_message.py" />
             <source>Remove {name}</source>
             <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Send Page 1 Only</source>
+            <translation>仅发送第 1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Send Pages 1 to {count}</source>
+            <translation>发送第 1 至 {count} 页</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -5813,6 +5828,12 @@
             <source>pdf_blank</source>
             <extracomment>All pages of “{name}” are blank.</extracomment>
             <translation>“{name}”的所有页面都是空白的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>export_too_large</source>
+            <extracomment>The chats have {size} of images and PDFs, too much for one file. Export fewer chats at a time.</extracomment>
+            <translation>这些聊天包含 {size} 的图片和 PDF，单个文件放不下。请减少每次导出的聊天数量。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />

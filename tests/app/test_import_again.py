@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from app.storage import chat_export, chat_import, chatgpt_import
 from app.storage.chat_import import ImportOutcome, import_into
 from app.storage.chat_tree import Chat
+from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.recognition import add_missing, outline, overlap
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.store import Snapshot, Store
@@ -270,12 +271,12 @@ class SlowFile:
     def __init__(self, session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at_third, self.go_on, self.read = threading.Event(), threading.Event(), 0
 
-        def chat_from(one: dict[str, Any]) -> Chat:
+        def chat_from(one: dict[str, Any], files: ChatGptFiles) -> Chat:
             self.read += 1
             if self.read == 3:
                 self.at_third.set()
                 self.go_on.wait()
-            return original(one)
+            return original(one, files)
 
         original = chatgpt_import.chat_from
         monkeypatch.setattr(chatgpt_import, "chat_from", chat_from)

@@ -6,24 +6,34 @@ from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from app.session.context_use import NextPrompt, measure, use_text
+from app.session.engine_adapter import Delivery
+from app.session.reply_runner import ReplyRunner
 from app.storage.attached_files import read, read_data, with_page_pictures
-from app.storage.attachments import Attachment, message_of, shown_to, text_of_pages
+from app.storage.attachments import Attachment, Unread, message_of, shown_to, text_of_pages, unread
 from app.storage.chat_tree import Chat, Node
 from app.storage.pictures import Page, Picture, StoredFile
 from app.storage.records import chat_to_json
 from app.storage.store import Snapshot, Store
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import AttachedImage, Message, ToolCall
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import AttachedImage, CountTokens, Message, ToolCall
+from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.record import CallRecord
+from mlx_engine.mcp.tool import ToolResult
 from tests.app.chats import texts
 from tests.app.conftest import Begin, Session
+from tests.app.scripted_engine import commit, done
 from tests.app.test_attachments import pdf
+from tests.app.tools_in_chat import CALCULATOR
 from tests.mlx_engine.media.made_media import HEIC
 
 contents = st.sampled_from([b"one", b"two", b"three", b"four"])  # few, so that messages share files
@@ -277,3 +287,90 @@ def test_files_can_be_moved_pasted_and_their_pages_chosen(begin: Begin, photo: P
     app.ask("What?")
     message = app.engine.requests[-1].messages[-1]
     assert [image.name for image in message.images] == ["text.pdf, page 1", "Pasted.png"] and "Second" not in message.content
+
+
+def test_versions_edits_and_repeated_replies_keep_the_images(begin: Begin, photo: Path) -> None:
+    app = begin()
+    assert app.loader.pair is not None and app.message.unread == ()
+    app.loader.pair = replace(app.loader.pair, can_see=True)
+    attach(app, photo)
+    app.ask("What is it?")
+    sent = app.engine.requests[-1].messages[-1]
+    app.session.regenerate(app.session.chat.turns[0])
+    app.until(lambda: not app.activity.busy)
+    assert app.engine.requests[-1].messages[-1] == sent and len(sent.images) == 1
+    app.session.edit(app.session.chat.turns[0])
+    assert [one.picture for one in app.attachments.files] == [one.picture for one in app.session.chat.turns[0].asked.attachments]  # type: ignore[union-attr]
+    app.attachments.remove(app.attachments.files[0])
+    app.ask("And without it?")
+    assert app.engine.requests[-1].messages == (Message("user", "And without it?"),)
+    app.session.switch(app.session.chat.turns[0].asked, -1)  # type: ignore[arg-type]
+    app.ask("And now?")
+    assert app.engine.requests[-1].messages[0] == sent
+
+
+def test_what_a_pair_does_not_read_is_known(begin: Begin, photo: Path, tmp_path: Path) -> None:
+    scan = io.BytesIO()
+    Image.new("RGB", (200, 200), "red").save(scan, "PDF")
+    (tmp_path / "scan.pdf").write_bytes(scan.getvalue())
+    app = begin()
+    attach(app, photo, tmp_path / "scan.pdf")
+    image, scanned = app.attachments.files
+    assert app.message.unread == (Unread(image), Unread(scanned, (1,))) and app.session.unread == ()
+    app.ask("What is it?")
+    assert app.message.unread == () and app.session.unread == (Unread(image), Unread(scanned, (1,)))
+    assert app.loader.pair is not None
+    app.loader.pair = replace(app.loader.pair, can_see=True)
+    assert app.session.unread == (Unread(scanned, (1,)),)  # whose page wasn't drawn
+    lost = replace(image, picture=replace(image.picture, file=StoredFile("0")))  # type: ignore[type-var]
+    assert unread((lost, image), True) == (Unread(lost, lost=True),)
+    assert unread((lost,), False) == (Unread(lost, lost=True),)
+
+
+def test_results_of_calls_keep_their_images_for_a_pair_that_sees() -> None:
+    """The pair of the first reply can't see them, that of the second can."""
+    chat, requests, calls = Chat(), list[Any](), list[Any]()
+    tools = SimpleNamespace(approvals=Approvals(), call=lambda tool, arguments, done, progress: calls.append(done))
+    engine = SimpleNamespace(submit=lambda request, receive: requests.append((request, receive)) or SimpleNamespace(cancel=print))
+    library = SimpleNamespace(save=lambda chat, nodes, then=None: then and then(None))
+    run = ReplyRunner(engine, library, tools)  # type: ignore[arg-type]
+    turn = chat.ask("Look", "dflash")
+    run.start(turn, chat, turn.request, {"calculator": CALCULATOR}, can_see=False)
+    for event in (ToolCall("1", "calculator", "{}"), done(reason="tool_calls"), None):
+        requests[-1][1]([Delivery(event, 0.0)])
+    run.decide("1", "once")
+    shown = AttachedImage(3, b"screenshot", "shot.png")
+    calls[0](ToolResult("A: B", images=(shown,)))
+    assert requests[-1][0].messages[-1].content == "A: \n[image: shot.png, not shown]\nB"
+    for event in (commit("Fine."), done(), None):
+        requests[-1][1]([Delivery(event, 0.0)])
+    with closing(Store(None)) as store:
+        store.save(Snapshot.of(chat, chat.root.below()))
+        again = store.load(chat.id)
+    assert again is not None and again.turns[0].reply.calls == turn.reply.calls and turn.reply.calls[0].images == (shown,)
+    later = again.ask("And now?", "dflash")
+    run.start(later, again, later.request, {}, can_see=True)
+    assert [one.images for one in requests[-1][0].messages if one.role == "tool"] == [(shown,)]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=9), st.integers(0, 30), st.integers(20, 300))
+def test_as_many_pages_as_possible_fit(lengths: list[int], text: int, limit: int) -> None:
+    pages = tuple(Page(number, "w " * length) for number, length in enumerate(lengths, 1))
+    paper = Attachment("p.pdf", text_of_pages(pages), 9, len(pages), page_list=pages)
+    prompt = NextPrompt("", (), "w " * text, (paper,), False, None, 10, ())
+
+    def count(request: CountTokens) -> TokenCount:
+        return TokenCount(sum(len(one.content.split()) for one in request.messages), limit)
+
+    steps = measure(prompt)
+    request = next(steps)
+    with pytest.raises(StopIteration) as end:
+        while True:
+            request = steps.send(count(request))
+    misfit = end.value.value.misfit
+    sizes = [count(replace(prompt, files=(paper.first_pages(each),)).request()).tokens for each in range(len(pages) + 1)]
+    if misfit is None or misfit.file is None:
+        assert sizes[-1] < limit or misfit.pages_fit == 0
+    else:
+        assert misfit.pages_fit == max((each for each in range(1, len(pages)) if sizes[each] < limit), default=0)
+        assert not misfit.pages_fit or f"{misfit.pages_fit} of {len(pages)} pages fit" in use_text(end.value.value)

@@ -1,0 +1,202 @@
+"""Images and PDFs of chats in exports, imports, backups, and damaged databases."""
+
+import base64
+import json
+import sqlite3
+import zipfile
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.storage import chat_export, chat_import, store
+from app.storage.attachments import Attachment
+from app.storage.chat_import import import_into
+from app.storage.chat_tree import Chat
+from app.storage.database import FILE, open_store
+from app.storage.pictures import Picture, StoredFile
+from app.storage.records import chat_from_json, chat_to_json, files_in
+from app.storage.salvage import read_database
+from app.storage.store import FileUsage, Snapshot, Store
+from mlx_engine.contract.errors import UserError
+from tests.app.test_pictures import answered, attachments, contents, encoded, rows
+from tests.app.test_transfer import message, summary
+
+Saved = list[tuple[tuple[Attachment, ...], list[bytes]]]
+PHOTO = Attachment("photo.jpg", "", 5, picture=Picture(StoredFile.of(b"photo"), 2, 2, "JPEG"))
+
+
+def chat_of(attached: tuple[Attachment, ...] = (PHOTO,), *results: bytes) -> Chat:
+    chat = Chat()
+    answered(chat, "What is it?", attached, *results)
+    return chat
+
+
+def exported(chats: list[Chat]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(chat_export.to_json([(chat, summary(chat)) for chat in chats], {})))
+    return found
+
+
+def imported(into: Store, data: object, folder: Path) -> chat_import.ImportOutcome:
+    (folder / "chats.json").write_text(json.dumps(data))
+    return import_into(into, folder / "chats.json")
+
+
+def owned(opened: Store) -> set[str]:
+    """Return the digests of the stored files, each of which has an owner."""
+    files, owners = rows(opened)
+    assert set(files) == {digest for _, digest in owners}
+    assert all(StoredFile.of(data).digest == digest for digest, data in files.items())
+    return set(files)
+
+
+@given(st.lists(st.tuples(attachments, st.lists(contents, max_size=2)), min_size=1, max_size=3))
+def test_what_is_exported_is_imported_with_its_files_and_recognized_again(
+    tmp_path_factory: pytest.TempPathFactory, made: Saved
+) -> None:
+    chats = [chat_of(attached, *results) for attached, results in made]
+    folder, data = tmp_path_factory.getbasetemp(), exported(chats)
+    with closing(Store(None)) as opened:
+        outcome = imported(opened, data, folder)
+        assert [(chat_to_json(one.chat), files_in(one.chat)) for one in outcome.chats] == [
+            (chat_to_json(chat), files_in(chat)) for chat in chats
+        ]
+        assert owned(opened) == {digest for chat in chats for digest in files_in(chat)}
+        outcome = imported(opened, data, folder)
+        assert (outcome.known, outcome.chats, outcome.grown) == (len(chats), [], [])
+        opened.delete([chat.id for chat in chats])
+        opened.purge()
+        assert rows(opened) == ({}, set())
+
+
+@pytest.mark.parametrize("encoded", [None, 3, "no base64", base64.b64encode(b"another").decode(), ""])
+def test_a_file_that_is_not_what_its_digest_says_is_lost_and_another_import_restores_it(tmp_path: Path, encoded: object) -> None:
+    assert PHOTO.picture is not None
+    good = exported([chat_of((PHOTO,), b"result")])
+    bad = json.loads(json.dumps(good))
+    bad["files"][PHOTO.picture.file.digest] = encoded
+    with closing(Store(None)) as opened:
+        (one,) = imported(opened, bad, tmp_path).chats
+        assert files_in(one.chat) == {StoredFile.of(b"result").digest: b"result"} and len(owned(opened)) == 1
+        outcome = imported(opened, good, tmp_path)
+        assert (outcome.known, outcome.grown) == (1, [])
+        again = opened.load(one.chat.id)
+        assert again is not None and len(files_in(again)) == len(owned(opened)) == 2
+
+
+def test_sizes_of_images_from_outside_are_valid() -> None:
+    data = exported([chat_of()])
+    picture = data["chats"][0]["messages"][0]["details"]["attachments"][0]["picture"]
+    for number in (0, 1 << 60, -3, "x"):
+        picture |= {"width": number, "height": number, "frames": number}
+        found = chat_from_json(data["chats"][0]).turns[0].asked
+        assert found is not None and found.attachments
+        one = found.attachments[0].picture
+        assert one is None or 1 <= min(one.width, one.height, one.frames) <= max(one.width, one.height, one.frames) <= 1_000_000
+
+
+def test_too_many_files_for_one_export_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_export, "MAX_BYTES", 8)
+    with pytest.raises(UserError, match="5 bytes of images and PDFs, too much for one file"):
+        exported([chat_of()])
+
+
+def test_markdown_names_images() -> None:
+    text = chat_export.to_markdown(chat_of((PHOTO,), b"result"))
+    assert "*(attached: photo.jpg)*" in text and "*(image: 0.png)*" in text
+
+
+# The database
+
+
+def test_a_message_and_its_files_are_saved_together_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = store._add_files
+
+    def fail(*given: Any) -> None:
+        original(*given)
+        raise sqlite3.OperationalError
+
+    with closing(Store(None)) as opened:
+        monkeypatch.setattr(store, "_add_files", fail)
+        chat = chat_of()
+        with suppress(sqlite3.OperationalError):
+            opened.save(Snapshot.of(chat, chat.root.below()))
+        assert rows(opened) == ({}, set()) and opened.chats() == ()
+        monkeypatch.setattr(store, "_add_files", original)
+        opened.save(Snapshot.of(chat, chat.root.below()))
+        assert len(owned(opened)) == 1 and opened.usage() == FileUsage(1, 5)
+
+
+def test_a_database_is_opened_or_read_row_by_row_with_its_files(tmp_path: Path) -> None:
+    chat = chat_of((PHOTO,), b"result")
+    with closing(Store(tmp_path / FILE)) as opened:
+        opened.save(Snapshot.of(chat, chat.root.below()))
+    found = read_database(tmp_path / FILE)
+    assert files_in(found.chats[0].chat) == files_in(chat) and not found.remark
+    with closing(open_store(tmp_path).store) as opened:
+        assert len(owned(opened)) == 2
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute("UPDATE file SET data = x'00' WHERE length(data) = 5")
+        database.execute("PRAGMA user_version = 3")  # so that the definitions are damaged
+        database.commit()
+    again = open_store(tmp_path)
+    with closing(again.store) as opened:
+        assert again.saves and "Recovered 1 chat" in again.notice and len(owned(opened)) == 1
+        loaded = opened.load(chat.id)
+        assert loaded is not None and files_in(loaded) == {StoredFile.of(b"result").digest: b"result"}
+        asked = loaded.turns[0].asked
+        assert asked is not None and asked.attachments[0].picture is not None and asked.attachments[0].picture.lost
+    assert read_database(next(tmp_path.glob("* set aside *.db"))).remark
+
+
+# ChatGPT's export
+
+
+def conversation() -> dict[str, Any]:
+    pointers = ("file-service://file-A1b2", "sediment://file_00c3", "sediment://file_missing")
+    parts = [{"content_type": "image_asset_pointer", "asset_pointer": one} for one in pointers]
+    asked = message("user", *parts, "What is it?")
+    asked["metadata"] = {"attachments": [{"id": "file-A1b2", "name": "My photo.png"}]}
+    return {
+        "title": "Photos",
+        "conversation_id": "c1",
+        "create_time": 5.0,
+        "current_node": "2",
+        "mapping": {
+            "0": {"parent": None, "children": ["1"]},
+            "1": {"parent": "0", "children": ["2"], "message": asked},
+            "2": {"parent": "1", "children": [], "message": message("assistant", "A dot.")},
+        },
+    }
+
+
+@pytest.mark.parametrize("kind", ["zip", "folder", "file"])
+def test_images_of_a_chatgpt_export_come_along(tmp_path: Path, kind: str) -> None:
+    first, second = encoded("PNG"), encoded("JPEG")
+    files = {
+        "conversations.json": json.dumps([conversation()]).encode(),
+        "file-A1b2-My photo.png": first,
+        "user-1/file_00c3-drawing.jpg": second,
+        "file_missing.txt": b"no image",
+    }
+    if kind == "zip":
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+    else:
+        for name, data in files.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_bytes(data)
+    place = {"zip": tmp_path / "export.zip", "folder": tmp_path, "file": tmp_path / "conversations.json"}[kind]
+    with closing(Store(None)) as opened:
+        (one,) = import_into(opened, place).chats
+        assert import_into(opened, place).known == 1 and len(owned(opened)) == 2
+    (turn,) = one.chat.turns
+    assert turn.asked is not None and turn.prompt == "[image asset pointer]\n\nWhat is it?"
+    assert [(file.name, file.picture and file.picture.file.data) for file in turn.asked.attachments] == [
+        ("My photo.png", first),
+        ("drawing.jpg", second),
+    ]
