@@ -2,7 +2,9 @@
 
 import base64
 import json
+import shutil
 import sqlite3
+import tempfile
 import zipfile
 from contextlib import closing, suppress
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from app.storage import chat_export, chat_import, store
+from app.storage import chat_export, chat_import, schema, store
 from app.storage.attachments import Attachment
 from app.storage.chat_import import import_into
 from app.storage.chat_tree import Chat
@@ -150,6 +153,87 @@ def test_a_database_is_opened_or_read_row_by_row_with_its_files(tmp_path: Path) 
         asked = loaded.turns[0].asked
         assert asked is not None and asked.attachments[0].picture is not None and asked.attachments[0].picture.lost
     assert read_database(next(tmp_path.glob("* set aside *.db"))).remark
+
+
+class Library(RuleBasedStateMachine):
+    """A library on the disk, to which anything happens in any order, also a kill."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.opened = Store(self.folder / FILE)
+        self.chats: dict[str, Chat] = {}
+
+    def teardown(self) -> None:
+        self.opened.close()
+        shutil.rmtree(self.folder)
+
+    def save(self, chat: Chat) -> None:
+        self.chats[chat.id] = chat
+        self.opened.save(Snapshot.of(chat, chat.root.below()))
+
+    def any_chat(self, data: st.DataObject) -> Chat:
+        return data.draw(st.sampled_from(list(self.chats.values())))
+
+    @rule(attached=attachments, results=st.lists(contents, max_size=2))
+    def a_chat_begins(self, attached: tuple[Attachment, ...], results: list[bytes]) -> None:
+        self.save(chat_of(attached, *results))
+
+    @precondition(lambda self: self.chats)
+    @rule(data=st.data(), attached=attachments, edits=st.booleans())
+    def a_message_is_added_or_edited(self, data: st.DataObject, attached: tuple[Attachment, ...], edits: bool) -> None:
+        chat = self.any_chat(data)
+        turn = chat.ask("Again", "plain", attachments=attached, after=chat.root if edits else None)
+        turn.reply.reason = "eos"
+        self.save(chat)
+
+    @precondition(lambda self: self.chats)
+    @rule(data=st.data())
+    def a_message_is_deleted(self, data: st.DataObject) -> None:
+        chat = self.any_chat(data)
+        node = data.draw(st.sampled_from(list(chat.root.below()) or [None]))
+        if node is not None and node.parent is not None:
+            node.parent.drop(node)
+            self.opened.delete_message(node.id)
+
+    @precondition(lambda self: self.chats)
+    @rule(data=st.data(), now=st.booleans())
+    def a_chat_is_deleted(self, data: st.DataObject, now: bool) -> None:
+        gone = self.chats.pop(self.any_chat(data).id)
+        self.opened.delete([gone.id])
+        (self.opened.purge if now else self.opened.recover)()
+
+    @precondition(lambda self: self.chats)
+    @rule(data=st.data(), keep=st.booleans())
+    def a_chat_is_exported_and_imported(self, data: st.DataObject, keep: bool) -> None:
+        chat = self.any_chat(data)
+        exports = exported([chat])
+        if not keep:
+            self.opened.delete([chat.id])
+            self.opened.purge()
+        outcome = imported(self.opened, exports, self.folder)
+        assert (outcome.known, len(outcome.chats), outcome.grown) == ((1, 0, []) if keep else (0, 1, []))
+
+    @rule()
+    def the_app_is_killed(self) -> None:
+        killed = Path(tempfile.mkdtemp())
+        for file in schema.files_of(self.folder / FILE)[:2]:
+            if file.exists():
+                shutil.copy(file, killed)
+        self.teardown()
+        self.folder, again = killed, open_store(killed)
+        self.opened = again.store
+        assert again.saves and not again.notice
+
+    @invariant()
+    def each_file_has_an_owner_and_each_owner_its_file(self) -> None:
+        assert owned(self.opened) == {digest for chat in self.chats.values() for digest in files_in(chat)}
+        for chat in self.chats.values():
+            stored = self.opened.load(chat.id)
+            assert stored is not None and files_in(stored) == files_in(chat)
+
+
+TestLibrary = Library.TestCase
 
 
 # ChatGPT's export

@@ -374,3 +374,21 @@ def test_as_many_pages_as_possible_fit(lengths: list[int], text: int, limit: int
     else:
         assert misfit.pages_fit == max((each for each in range(1, len(pages)) if sizes[each] < limit), default=0)
         assert not misfit.pages_fit or f"{misfit.pages_fit} of {len(pages)} pages fit" in use_text(end.value.value)
+
+
+@pytest.mark.parametrize("can_see", [True, False])
+def test_a_comparison_gets_the_images_of_its_prompt(
+    begin: Begin, photo: Path, can_see: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = begin()
+    attach(app, photo)
+    app.ask("What is it?")
+    assert app.loader.pair is not None
+    app.loader.pair = replace(app.loader.pair, can_see=can_see)
+    started: list[Any] = []
+    monkeypatch.setattr(app.services.compare_runner, "start", lambda *given: started.extend(given))
+    app.services.comparer.compare()
+    (request,), prompts, *_ = started
+    images = (AttachedImage(0, photo.read_bytes(), "photo.png"),)
+    seen, blind = Message("user", "What is it?", images=images), Message("user", "[image: photo.png, not shown]\nWhat is it?")
+    assert request.messages == (seen if can_see else blind,) and prompts == ["What is it?"]
