@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from PySide6.QtCore import QEvent, QObject, QProcess, QSocketNotifier, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QProcess, QSocketNotifier, QTimer, Signal, Slot
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -115,9 +115,9 @@ class Slipstream(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Hide the window, stop generation, free the models, then emit `ended`."""
+        """Hide the window at once, stop and save everything, then emit `ended`."""
         self.window.hide()
-        self.services.close()
+        QTimer.singleShot(0, self.services.close)
 
     @Slot()
     def _save_and_end(self) -> None:
@@ -226,15 +226,14 @@ def run(arguments: list[str]) -> int:
         text = tr("Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.")
         services.notices.post(Notice(text, stays=True))
     status = app.exec()
-    # Quitting from the Dock and logging out don't close the window.
+    services.close()  # if the window hasn't
     services.save_chats()
     services.server.close(SERVER_TIMEOUT_S)
-    services.tools.close()
-    services.tuning.close()
     services.tuning.wait(int(1000 * QUIT_TIMEOUT_S))
     ended = services.client.wait(QUIT_TIMEOUT_S)
     services.engine.drain()
     ended = services.store.wait(QUIT_TIMEOUT_S) and ended
+    app.processEvents()  # links that came meanwhile
     instance.release()
     services.settings.sync()
     if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:

@@ -52,6 +52,7 @@ class Services(QObject):
         data = paths.data if paths.data_writable else None
         self.settings = QSettings(str(paths.settings_file), QSettings.Format.IniFormat, self)
         self._settings_saved = True  # as last reported
+        self._closed = False
         self.preferences = Preferences(look, self.settings, self)
         self.engine = EngineAdapter(client, self)
         self.store = StoreThread(lambda: open_store(paths.data, paths.data_writable), str(paths.log_file), self)
@@ -167,8 +168,15 @@ class Services(QObject):
             activity.use(last_pair(self.settings))
         self.picker.start()
 
+    @Slot()
     def close(self) -> None:
-        """Stop generation, and free the models. `engine.stopped` follows."""
+        """Stop generation, finish saving, and free the models. `engine.stopped` follows.
+
+        This can take long, because the keychain can ask the user.
+        """
+        if self._closed:
+            return
+        self._closed = True
         self.server.close()
         self.picker.close()
         self.tuning.close()
@@ -182,8 +190,8 @@ class Services(QObject):
         self.session.save_settings()
         self.reply_runner.stop(interrupted=True)
 
-    def save_state(self) -> None:
-        """Save what the next launch begins with."""
+    def save_state(self) -> bool:
+        """Save what the next launch begins with, and return whether that worked."""
         settings, loader, chosen = self.settings, self.loader, self.session.chat.settings
         if (loaded := loader.loaded_from) is not None:
             settings.setValue("target", str(loaded.target or ""))
@@ -196,22 +204,25 @@ class Services(QObject):
         settings.setValue("thinking", chosen.thinking)
         tools = {name: getattr(chosen.inherited, name) for name in ("tool_servers", "tools_off")}
         settings.setValue("tools", json.dumps(tools))
-        self._sync_settings()
+        return self._sync_settings()
 
-    def _sync_settings(self) -> None:
+    @property
+    def settings_refusal(self) -> str:
+        """Why the settings can't be saved, and what to do."""
+        folder = self.paths.settings
+        return tr("Can't save your settings. Check that the disk isn't full and that {folder} is writable.", folder=folder)
+
+    def _sync_settings(self) -> bool:
         """Write the settings file, and report when that fails and when it works again."""
         file = QSettings(self.settings.fileName(), QSettings.Format.IniFormat)  # shares unsaved values; a status never recovers
         file.sync()
         saved = file.status() == QSettings.Status.NoError
-        if saved == self._settings_saved:
-            return
-        self._settings_saved = saved
-        if saved:
+        if saved != self._settings_saved and saved:
             self.notices.post(Notice(tr("Your settings are being saved again."), topic="settings"))
-            return
-        folder = self.paths.settings
-        text = tr("Can't save your settings. Check that the disk isn't full and that {folder} is writable.", folder=folder)
-        self.notices.post(Notice(text, "error", topic="settings"))
+        elif saved != self._settings_saved:
+            self.notices.post(Notice(self.settings_refusal, "error", topic="settings"))
+        self._settings_saved = saved
+        return saved
 
     def _restore_state(self) -> None:
         saved = ChatSettings.from_json(parse_json(str(self.settings.value("tools"))))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
 
 from app.text.language import tr
 
@@ -45,13 +45,24 @@ def confirm_replace(parent: QWidget, file: Path) -> bool:
 
 def confirm(parent: QWidget, title: str, question: str, action: str) -> bool:
     """Ask for confirmation. `action` is the title of the confirming button."""
+    return choose(parent, title, question, action) == action
+
+
+def choose(parent: QWidget, title: str, question: str, *actions: str) -> str:
+    """Return the action that the user chooses, or an empty string for Cancel.
+
+    The last action is the one that loses something.
+    """
     ask = QMessageBox(QMessageBox.Icon.Warning, title, "", parent=parent)
     ask.setTextFormat(Qt.TextFormat.PlainText)
     ask.setText(question)
-    confirmed = ask.addButton(action, QMessageBox.ButtonRole.DestructiveRole)
+    buttons: dict[QAbstractButton, str] = {}
+    for action in actions:
+        role = QMessageBox.ButtonRole.DestructiveRole if action == actions[-1] else QMessageBox.ButtonRole.AcceptRole
+        buttons[ask.addButton(action, role)] = action
     ask.setDefaultButton(ask.addButton(QMessageBox.StandardButton.Cancel))
     ask.exec()
-    return ask.clickedButton() is confirmed
+    return buttons.get(ask.clickedButton(), "")
 
 
 def file_name(text: str, default: str) -> str:

@@ -21,7 +21,7 @@ from app.views.tools.server_card import host
 from app.views.transcript.attachment_chips import DropTarget
 from app.views.transcript.transcript import Transcript
 from app.widgets.layout import column
-from app.widgets.save_dialog import confirm
+from app.widgets.save_dialog import choose, confirm
 from app.widgets.theme import Theme
 from app.window.chat_files import ChatFiles
 from app.window.dialogs import Dialogs
@@ -44,7 +44,7 @@ TEXT_FIELDS = (QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox, QComboBox
 class MainWindow(QMainWindow):
     """The main window, which connects the views to the session. Emits `closed` once."""
 
-    closed = Signal()  # the app quits now
+    closed = Signal()  # the app quits now: `quitting` is True
 
     def __init__(self, theme: Theme, services: Services) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class MainWindow(QMainWindow):
         self.resize(1000, 760)
         self.setAcceptDrops(True)
         self.quits_when_closed = sys.platform != "darwin"
-        self._quitting = False
+        self.quitting = False
         self._in_dock = False  # whether the window is closed while the app keeps running
 
         # Parents come first: a widget that moves into another one passes the fonts and styles on to all of its children again.
@@ -246,6 +246,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def bring_to_front(self) -> None:
+        """Show the window, unless the app quits."""
+        if self.quitting:
+            return
         if self.isMinimized():
             self.showNormal()
         self.show()
@@ -265,31 +268,44 @@ class MainWindow(QMainWindow):
     @Slot()
     def quit(self) -> bool:
         """Close the window and quit, even on a Mac. Return False if the user cancels."""
-        if not self._quitting:
+        if not self.quitting:
             self.quits_when_closed = True
             self.close()
-        return self._quitting
+        return self.quitting
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close the window. On a Mac, the app stays in the Dock and finishes its reply."""
-        unsaved = [entry.title for id, entry in self.services.library.entries.items() if id in self.services.library.unsaved]
-        programs = self.services.server.programs
-        if self.quits_when_closed and (
-            (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs))
-        ):
-            self.quits_when_closed = sys.platform != "darwin"
-            event.ignore()
+        if self.quitting:
+            return
+        if self.quits_when_closed:
+            self.quitting = self._may_quit()
+            event.setAccepted(self.quitting)
+            if self.quitting:
+                self.closed.emit()
+            else:
+                self.quits_when_closed = sys.platform != "darwin"
             return
         self.dialogs.close_all()
         self._save_state()
-        if self.quits_when_closed:
-            self._quitting = True
-            self.closed.emit()
-        else:
-            self.services.tuning.pause()
-            event.ignore()
-            self.hide()
-            self._in_dock = True
+        self.services.tuning.pause()
+        event.ignore()
+        self.hide()
+        self._in_dock = True
+
+    def _may_quit(self) -> bool:
+        """Save everything. Return False if something is left and the user cancels."""
+        unsaved = [entry.title for id, entry in self.services.library.entries.items() if id in self.services.library.unsaved]
+        programs = self.services.server.programs
+        if (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs)):
+            return False
+        self.dialogs.close_all()
+        again, anyway = tr("Try Again"), tr("Quit Anyway")
+        while not self._save_state():
+            lost = tr("If you quit now, unsent messages and the latest changes of settings will be lost.")
+            question = sentences(self.services.settings_refusal, lost)
+            if (answer := choose(self, tr("Quit Without Saving?"), question, again, anyway)) != again:
+                return answer == anyway
+        return True
 
     @Slot(Qt.ApplicationState)
     def _reopen(self, state: Qt.ApplicationState) -> None:
@@ -328,11 +344,11 @@ class MainWindow(QMainWindow):
             self._save_timer.start()
 
     @Slot()
-    def _save_state(self) -> None:
+    def _save_state(self) -> bool:
         self._save_timer.stop()
         self.services.settings.setValue("window", self.saveGeometry())
         self.split.save(self.services.settings)
-        self.services.save_state()
+        return self.services.save_state()
 
     def _restore_state(self) -> None:
         geometry = self.services.settings.value("window")

@@ -22,19 +22,21 @@ MAX_DRAFT = 5 * MAX_TEXT  # characters of a draft that other apps may add to
 class OutsideText(QObject):
     """The way of texts from other apps into a new chat.
 
-    Those that come before the chats are read wait, because the chat that was open last is then opened.
+    Those that come before the chats are read wait, because the chat that was open last is then opened. Those that come while
+    the app quits are saved as a draft.
     """
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window, self._services = window, window.services
         self._early: list[Callable[[], None]] = []
-        self._services.library.loaded.connect(self._use_early)
+        for signal in (self._services.library.loaded, window.closed):
+            signal.connect(self._use_early)
 
     @Slot(str)
     def open_link(self, link: str) -> None:
         """Open a new chat with a link's text, or say what is wrong with the link."""
-        if not self._services.library.read:
+        if self._too_early:
             self._early.append(partial(self.open_link, link))
             return
         try:
@@ -50,7 +52,7 @@ class OutsideText(QObject):
 
         An empty chat that is open stays: it may have been made private.
         """
-        if not self._services.library.read:
+        if self._too_early:
             self._early.append(partial(self.ask, text))
             return
         session, message, shown = self._services.session, self._services.message, visible(clean(text)).strip()
@@ -67,6 +69,12 @@ class OutsideText(QObject):
             self._services.notices.post(Notice(notice, topic="link"))
         self._come_forward()
         self._window.composer.focus()
+        if self._window.quitting:
+            self._services.save_state()
+
+    @property
+    def _too_early(self) -> bool:
+        return not self._services.library.read and not self._window.quitting
 
     def _refuse(self, error: UserError) -> None:
         self._services.notices.post(Notice(translated(error.text), "error", topic="link"))

@@ -5350,6 +5350,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>If you quit now, unsent messages and the latest changes of settings will be lost.</source>
+            <translation>Wenn Sie jetzt beenden, gehen nicht gesendete Nachrichten und die letzten Änderungen der Einstellungen verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>Quit Anyway</source>
             <translation>Trotzdem beenden</translation>
         </message>

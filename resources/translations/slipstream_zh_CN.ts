@@ -5350,6 +5350,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>If you quit now, unsent messages and the latest changes of settings will be lost.</source>
+            <translation>如果现在退出，未发送的消息和设置的最新更改将会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>Quit Anyway</source>
             <translation>仍然退出</translation>
         </message>

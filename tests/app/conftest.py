@@ -374,6 +374,7 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
 def start(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: None) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
     monkeypatch.setattr("app.window.main_window.confirm", lambda *_: True)  # quitting with unsaved chats
+    monkeypatch.setattr("app.window.main_window.choose", lambda *texts: texts[-1])  # and settings
     monkeypatch.setattr("app.views.chat.notice_bar.SHOWN_MS", 2 * PATIENCE_MS)  # a busy machine may be slower than a reader
     started: list[Running] = []
     qapp.setQuitOnLastWindowClosed(False)

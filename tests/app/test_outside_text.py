@@ -14,7 +14,7 @@ from app.application import FileOpening
 from app.session import next_message
 from app.system.chat_link import MAX_TEXT
 from app.window import outside_text
-from app.window.dock_menu import set_dock_menu
+from app.window.dock_menu import _new_chat, set_dock_menu
 from app.window.outside_text import OutsideText
 from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine
@@ -117,6 +117,27 @@ def test_a_link_that_starts_the_app_is_used_after_the_last_chat_was_found(start:
     assert again.session.chat.empty and again.window.composer.text == "Hello\n\nWorld"
     again.until(lambda: again.loader.pair is not None)
     assert again.session.chat.empty
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_texts_that_arrive_during_quitting_are_drafts_after_the_next_start(start: Start, tmp_path: Path, read: bool) -> None:
+    app = start(data=tmp_path, loaded=read)
+    outside = OutsideText(app.window)
+    if read:
+        app.ask("One")
+    outside.open_link(LINK + "Early")  # waits for the chats unless these are read
+    app.window.close()
+    outside.open_link(LINK + "Hello")
+    outside.ask("World")
+    outside.open_link("slipstream://send?text=x")
+    app.slipstream.show_window()
+    _new_chat(app.window)
+    assert not app.window.isVisible()
+    app.until(lambda: app.services.store.wait(0))
+    outside.ask("Last")
+    again = start(data=tmp_path)
+    again.until(lambda: again.library.read)
+    assert again.window.composer.text == "Early\n\nHello\n\nWorld\n\nLast"
 
 
 def test_a_link_that_cannot_be_used_changes_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

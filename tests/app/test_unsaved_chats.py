@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from app.application import FileOpening
 from app.storage.database import FILE
 from app.views.chat.foot import UnsavedBar
+from app.widgets.save_dialog import choose
 from tests.app.conftest import Begin, Start
 from tests.app.test_chats_window import chat_with
 
@@ -159,3 +160,60 @@ def test_unsaved_settings_are_reported_and_saved_later(begin: Begin, tmp_path: P
     app.services.save_state()
     assert app.notices == ["Your settings are being saved again."]
     assert "less_motion=true" in file.read_text()
+
+
+def test_quitting_asks_while_settings_cannot_be_saved(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, file = start(), tmp_path / "settings.ini"
+    app.type("Not sent")
+    app.until(file.exists)
+    file.unlink()
+    file.mkdir()
+    asked: list[str] = []
+    answers = iter(["Try Again", "", "Try Again"])
+
+    def choose(parent: object, title: str, question: str, *actions: str) -> str:
+        asked.append(question)
+        assert actions == ("Try Again", "Quit Anyway")
+        if len(asked) == 3:
+            file.rmdir()
+        return next(answers)
+
+    monkeypatch.setattr("app.window.main_window.choose", choose)
+    assert not app.window.close() and app.window.isVisible() and len(asked) == 2
+    assert "Can't save your settings" in asked[0] and "unsent messages" in asked[0]
+    assert app.window.close() and not app.window.isVisible() and len(asked) == 3
+    assert "Not sent" in file.read_text()
+
+
+def test_quitting_without_saved_settings_is_possible(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    (tmp_path / "settings.ini").unlink(missing_ok=True)
+    (tmp_path / "settings.ini").mkdir()
+    monkeypatch.setattr("app.window.main_window.choose", lambda *texts: "Quit Anyway")
+    assert app.window.close() and not app.window.isVisible()
+
+
+@pytest.mark.parametrize("pressed", ["Try Again", "Quit Anyway", "Cancel"])
+def test_a_question_returns_the_action_that_was_pressed(qapp: QApplication, monkeypatch: pytest.MonkeyPatch, pressed: str) -> None:
+    def press(box: QMessageBox) -> None:
+        buttons = {button.text().replace("&", ""): button for button in box.buttons()}
+        assert set(buttons) == {"Try Again", "Quit Anyway", "Cancel"}
+        assert box.defaultButton() is buttons["Cancel"]
+        buttons[pressed].click()
+
+    monkeypatch.setattr(QMessageBox, "exec", press)
+    answer = "" if pressed == "Cancel" else pressed
+    parent = QWidget()
+    assert choose(parent, "Title", "Question?", "Try Again", "Quit Anyway") == answer
+
+
+def test_the_window_is_gone_while_quitting_waits_for_the_keychain(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, shown = start(), []
+    close = app.services.picker.close
+    monkeypatch.setattr(app.services.picker, "close", lambda: shown.append(app.window.isVisible()) or close())
+    app.window.close()
+    assert not app.window.isVisible() and not shown
+    app.until(lambda: app.services.store.wait(0))
+    assert shown == [False]
+    app.services.close()  # as at the end of the process
+    assert shown == [False]
