@@ -9,7 +9,7 @@ from app.session.commands import Commands
 from app.session.local_server import LocalServer, active_requests
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
-from app.storage.wording import mode_names, number, size
+from app.storage.wording import mode_names, number, percent, size
 from app.text.language import tr, translated
 from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
@@ -43,8 +43,7 @@ class TopBar(QWidget):
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
         self.server = IconButton(theme, "server", tr("The local server is on"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
-        self.pending = small_label(theme, look="faint")
-        self.pending.setAccessibleName(tr("For the next reply"))
+        self.state = small_label(theme, look="faint")
         self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", commands.runner("compare"))
         self.compare.setToolTip(tr("Answer the last prompt with and without DFlash, side by side"))
         self.thinking = Switch(theme, tr("Thinking"))
@@ -53,11 +52,12 @@ class TopBar(QWidget):
         self.dflash.clicked.connect(commands.runner("dflash"))
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
-        self._items: tuple[QWidget, ...] = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
+        self._items: tuple[QWidget, ...] = (self.state, self.compare, self.settings, self.thinking, self.dflash)
         bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (loader.changed, commands.changed):
             signal.connect(self.refresh)
+        loader.calibration.changed.connect(self._show_state)
         for signal in (server.changed, server.activity_changed):
             signal.connect(self._show_server)
         theme.text_resized.connect(self._arrange)
@@ -92,10 +92,21 @@ class TopBar(QWidget):
             else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(self._commands["compare"].can() is None)
-        running = self._reply_runner.turn
-        differs = running is not None and running.reply.mode != session.next_mode
-        self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[session.next_mode]) if differs else "")
+        self._show_state()
+
+    @Slot()
+    def _show_state(self) -> None:
+        self.state.setText(self._state())
         self._arrange()
+
+    def _state(self) -> str:
+        """Return how the next reply differs, or how far this Mac is measured."""
+        running, calibration = self._reply_runner.turn, self._loader.calibration
+        if running is not None and running.reply.mode != self._session.next_mode:
+            return tr("Next reply: {mode}", mode=mode_names()[self._session.next_mode])
+        if not calibration.running or calibration.progress is None:
+            return ""
+        return f"{tr('Measuring this Mac')} · {percent(calibration.progress.fraction)}"
 
     @Slot()
     def _show_server(self) -> None:
@@ -116,11 +127,11 @@ class TopBar(QWidget):
         name = min(self.name.sizeHint().width(), self._theme.scaled(NAME_WIDTH))
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
         room -= (self.server.sizeHint().width() + SPACING) * self._server.on
-        shown: list[QWidget] = [self.pending] if self.pending.text() else []
+        shown: list[QWidget] = [self.state] if self.state.text() else []
         shown += [self.compare, self.thinking, self.settings, self.dflash]  # removed in this order
         self.more.hide()
         while shown and sum(item.sizeHint().width() + SPACING for item in shown) > room:
-            if shown.pop(0) is not self.pending and self.more.isHidden():
+            if shown.pop(0) is not self.state and self.more.isHidden():
                 self.more.show()
                 room -= self.more.sizeHint().width() + SPACING
         for item in self._items:

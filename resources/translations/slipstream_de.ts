@@ -5515,11 +5515,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>For the next reply</source>
-            <translation>Für die nächste Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
         </message>

@@ -5515,11 +5515,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>For the next reply</source>
-            <translation>用于下一条回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before its next reply</source>
             <translation>让模型在下一条回复前思考</translation>
         </message>

@@ -13,7 +13,7 @@ from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
 from app.storage import wording
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Failed
+from mlx_engine.contract.events import Failed, WorkProgress
 from tests.app.conftest import PATIENCE_MS, Begin, Look, Running, Start, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done
 
@@ -249,15 +249,22 @@ def test_the_dflash_switch_applies_to_the_next_reply_and_is_off_without_a_drafte
     app.window.resize(1000, 700)
     app.send("With")
     bar.dflash.click()
-    assert bar.pending.text() == "Next reply: Plain"
-    assert bar.pending.isVisible()
+    assert bar.state.text() == "Next reply: Plain"
+    assert bar.state.isVisible()
     gate.set()
     app.until(lambda: not app.activity.busy)
-    assert bar.pending.text() == ""
+    assert bar.state.text() == ""
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
     chips = [view.stats.chip.text() for view in reply_views(app.window.transcript)]
     assert chips[0].startswith("DFlash") and chips[1] == "Plain · DFlash off"
+    calibration = app.loader.calibration
+    calibration.running, calibration.progress = True, WorkProgress(0.42, EngineText("", "Timing kernels"))
+    calibration.changed.emit()
+    assert bar.state.isVisible() and bar.state.text() == "Measuring this Mac · 42%"
+    calibration.running = False
+    calibration.changed.emit()
+    assert bar.state.text() == ""
 
     app.session.change(dflash=True)
     app.engine.pair = replace(PAIR, drafter="", why_plain=EngineText("", "no drafter was given"))
