@@ -28,6 +28,7 @@ from app.widgets.theme import SMALL, Theme, set_look
 FORM_SPACING = 14  # between rows
 LABEL_GAP = 16  # between a label and its field
 MIN_LIST_WIDTH = 120
+LEAST_LINES = 14  # of a scrolling page, unless it is shorter
 SCREEN_SHARE = 0.85  # of the screen that a dialog covers at most
 WRAPPING_TEXT = 22  # pixels; from this text size, fields go below their labels
 
@@ -187,7 +188,8 @@ class ScrollingPage(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         content = self.page.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
-        return QSize(max(content, self._least), 80)
+        height = min(self.sizeHint().height(), LEAST_LINES * self.fontMetrics().lineSpacing())
+        return QSize(max(content, self._least), height)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:

@@ -50,6 +50,7 @@ class HelpDialog(QDialog):
         self.text = QTextBrowser()
         self.text.setAccessibleName(tr("Page"))
         self.text.setOpenLinks(False)
+        self.text.setMinimumSize(theme.scaled(WIDTH) // 3, theme.scaled(HEIGHT) // 2)
         self.text.anchorClicked.connect(self._follow)
         self.search = SearchField(theme, tr("Search"), tr("Search help"))
         self.search.textChanged.connect(self._search)

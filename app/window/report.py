@@ -33,6 +33,7 @@ class ReportDialog(QDialog):
         self.text.document().setDocumentMargin(10)
         metrics = QFontMetrics(theme.code_font)
         self.resize(metrics.averageCharWidth() * 90, metrics.lineSpacing() * LINES + 160)
+        self.text.setMinimumSize(metrics.averageCharWidth() * 40, metrics.lineSpacing() * 10)
         self.status = small_label(theme, tr("Checking…"), "secondary")
         self.copy = copy_button(tr("Copy the report"), self.text.toPlainText, "bordered")
         self.save = button(tr("Save…"), tr("Save the report"), "bordered", self._save)

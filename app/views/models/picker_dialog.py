@@ -25,6 +25,7 @@ from app.widgets.theme import Theme, set_look
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 LIST_WIDTH = 304  # at the default text size
+SIDE_HEIGHT, MOST_SIDE_HEIGHT = 350, 640  # minimum at the default text size, and at any
 MESSAGE_MS = 8000
 SPACE_MS = 5000
 
@@ -106,13 +107,14 @@ class PickerDialog(QDialog):
         picker.changed.connect(self._refresh)
         picker.refresh()
         picker.prepare_forms()
-        theme.text_resized.connect(self._set_widths)
-        self._set_widths()
+        theme.text_resized.connect(self._set_sizes)
+        self._set_sizes()
         self.search.setFocus()
 
     @Slot()
-    def _set_widths(self) -> None:
-        """Scale the maximum width of the list with the text size."""
+    def _set_sizes(self) -> None:
+        """Scale the limits of the side with the list to the text size."""
+        self._side.setMinimumHeight(min(self._theme.scaled(SIDE_HEIGHT), MOST_SIDE_HEIGHT))
         self._side.setMaximumWidth(self._theme.scaled(LIST_WIDTH))
 
     @Slot(str)

@@ -1,0 +1,33 @@
+"""Windows can't be made so small that their contents are unusable."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QDialog
+
+from app.system.appearance import DEFAULT_TEXT_SIZE
+from app.views.models.picker_dialog import PickerDialog
+from tests.app.conftest import Session
+
+LINES = 8
+
+
+@pytest.mark.parametrize("share", [1, 2])
+def test_the_smallest_windows_show_some_lines_of_what_scrolls(begin: Callable[..., Session], share: int) -> None:
+    app = begin()
+    app.theme.set_text_size(share * DEFAULT_TEXT_SIZE)
+    dialogs = app.window.dialogs
+    for show in (dialogs.show_settings, dialogs.show_models, dialogs.show_this_mac, dialogs.show_help, dialogs.show_report):
+        show()
+    shown = [dialog for dialog in app.window.findChildren(QDialog) if dialog.isVisible()]
+    assert len(shown) == 5
+    app.until(lambda: bool(dialogs.find(PickerDialog).list.model().rowCount()))  # type: ignore[union-attr]
+    for dialog in shown:
+        dialog.resize(QSize(1, 1))
+        QApplication.processEvents()
+        areas = [area for area in dialog.findChildren(QAbstractScrollArea) if area.isVisible() and area.isEnabled()]
+        assert areas
+        for area in areas:
+            lines = area.viewport().height() / area.fontMetrics().lineSpacing()
+            assert lines >= LINES or not area.verticalScrollBar().maximum(), (type(dialog).__name__, type(area).__name__, lines)
