@@ -78,7 +78,7 @@ def run_with(engine: Engine, kernels: FailingKernels, request: GenerationRequest
         return events(engine, request)
 
 
-@sampled(8, 120)
+@sampled(8, 40)
 @given(
     request_=REQUESTS,
     queued=st.booleans(),
@@ -124,7 +124,7 @@ def test_the_text_is_the_same_whichever_kernel_fails_at_whichever_call(engine, r
     forget(engine)
 
 
-@sampled(4, 60)
+@sampled(4, 20)
 @given(data=st.data(), requests=st.lists(REQUESTS, min_size=2, max_size=3))
 def test_an_error_in_one_reply_leaves_the_others_as_they_are(engine, data, requests) -> None:
     """Plain passes are queued beyond the end of a turn, so an error may belong to another reply."""
