@@ -19,6 +19,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from transformers import PreTrainedTokenizerBase
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.hardware.background import in_background
 from mlx_engine.hardware.child_process import ChildCancelled, ChildFailure, ChildProcess
 
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
@@ -60,27 +61,26 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
         RenderingCancelled: `cancel` was set.
         Exception: what `work` raised.
     """
-    future: Future[T] = Future()
+    future: Future[T] | None = None
     turn = threading.Lock() if tokenizer is None else _turns.setdefault(tokenizer, threading.Lock())
 
-    def target(future: Future[T]) -> None:
+    def in_turn() -> T:
         try:
             with cancelled_by(cancel):
-                future.set_result(work())
-        except Exception as error:
-            future.set_exception(error)
+                return work()
+        except Exception:
+            raise
         except BaseException as panic:  # in the tokenizers library, such as a regular expression that backtracks too long
-            future.set_exception(tokenizer_crash(panic))
+            raise tokenizer_crash(panic) from None
         finally:
             turn.release()
-            del future  # the traceback of its exception holds this frame
 
-    thread = threading.Thread(target=target, args=(future,), name="tokenizer", daemon=True)
     deadline = time.monotonic() + _TOKENIZER_SECONDS
-    while not future.done():
-        if thread.ident is None and turn.acquire(timeout=_POLL_SECONDS):
-            thread.start()
-        wait([future], _POLL_SECONDS if thread.ident else 0)
+    while future is None or not future.done():
+        if future is not None:
+            wait([future], _POLL_SECONDS)
+        elif turn.acquire(timeout=_POLL_SECONDS):
+            future = in_background(in_turn, "tokenizer")
         if cancel is not None and cancel.is_set():
             raise RenderingCancelled
         if time.monotonic() > deadline:
@@ -121,9 +121,14 @@ class TemplateProcess(ChildProcess):
             raise RenderingCancelled from None
         except ChildFailure as failure:
             raise {"slow": _too_slow, "large": _too_large}.get(failure.reason, _ended)() from failure
-        if "reason" in answer:
-            raise TemplateRejection(answer["reason"])
-        return answer["text"]
+        except (ValueError, RecursionError):
+            raise _ended() from None
+        match answer:  # which a template that has taken over its process may have written
+            case {"text": str(text)}:
+                return text
+            case {"reason": str(reason)}:
+                raise TemplateRejection(reason)
+        raise _ended()
 
 
 def _too_slow() -> UserError:

@@ -15,6 +15,7 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from glob import glob
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
@@ -29,6 +30,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.hardware.background import in_background
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.processes import kill_all, started_by
 
@@ -232,14 +234,13 @@ async def search_path(config: ServerConfig) -> str:
 async def _shell_path() -> str:
     """Return the PATH of the user's shell, or "".
 
-    The shell is asked once per process, because profiles such as nvm's take seconds.
+    The shell is asked until it has answered once, because profiles such as nvm's take seconds.
     """
     shell = os.environ.get("SHELL", "/bin/sh")
     with _asking:
-        if (answer := _shell_paths.get(shell)) is None:
-            answer = _shell_paths[shell] = Future()
-            answer.set_running_or_notify_cancel()  # a caller that is canceled doesn't cancel it for the others
-            threading.Thread(target=lambda: answer.set_result(_ask_shell(shell)), name="shell path", daemon=True).start()
+        answer = _shell_paths.get(shell)
+        if answer is None or (answer.done() and (answer.exception() or not answer.result())):
+            answer = _shell_paths[shell] = in_background(partial(_ask_shell, shell), "shell path")
     return await asyncio.wrap_future(answer)
 
 

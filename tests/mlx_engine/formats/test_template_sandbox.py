@@ -236,6 +236,13 @@ def test_a_process_that_ends_unexpectedly_is_reported_and_replaced(monkeypatch):
     assert rendered("x") == [*b"x"]
 
 
+@pytest.mark.parametrize("answer", [b"", b"[]", b"3", b"{}", b'{"text": 3}', b'{"reason": []}', b"\xff", b"[" * 99999])
+def test_a_process_that_was_taken_over_can_only_answer_wrongly(answer: bytes, monkeypatch):
+    monkeypatch.setattr(renderer, "ask", lambda *given: memoryview(answer))
+    with pytest.raises(UserError, match="ended unexpectedly"):
+        rendered("x")
+
+
 def test_a_process_that_can_not_start_is_reported(monkeypatch):
     renderer.stop()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

@@ -98,7 +98,11 @@ def test_a_shell_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shell.chmod(0o755)
     monkeypatch.setattr(transports, "_SHELL_S", 0.5)
     monkeypatch.setenv("SHELL", str(shell))
+    monkeypatch.setattr(transports, "_shell_paths", {})
     assert asyncio.run(transports._shell_path()) == ""
     if hanging.exists():  # the machine may be too busy to start it in time
         with pytest.raises(ProcessLookupError):
             os.kill(int(hanging.read_text()), 0)
+    shell.write_text('#!/bin/sh\nPATH=/found\neval "$2"\n')
+    monkeypatch.setattr(transports, "_SHELL_S", 60.0)
+    assert asyncio.run(transports._shell_path()) == "/found", "the shell is asked again"
