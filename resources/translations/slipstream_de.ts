@@ -7619,6 +7619,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/transfer.py" />
+            <source>hub_cut_off</source>
+            <extracomment>The model hub cuts off its responses. Trying again.</extracomment>
+            <translation>Der Modell-Hub bricht seine Antworten ab. Es wird erneut versucht.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_cuts_off</source>
             <extracomment>{endpoint} has cut off every response for {seconds:.0f} seconds. Downloaded data is kept. Check your network and proxy, then resume the download.</extracomment>
             <translation>{endpoint} hat seit {seconds:.0f} Sekunden jede Antwort abgebrochen. Bereits Geladenes bleibt erhalten. Prüfen Sie Netzwerk und Proxy, und setzen Sie den Download dann fort.</translation>

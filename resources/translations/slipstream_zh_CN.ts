@@ -7619,6 +7619,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/transfer.py" />
+            <source>hub_cut_off</source>
+            <extracomment>The model hub cuts off its responses. Trying again.</extracomment>
+            <translation>模型 Hub 中断了响应。正在重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/transfer.py" />
             <source>hub_cuts_off</source>
             <extracomment>{endpoint} has cut off every response for {seconds:.0f} seconds. Downloaded data is kept. Check your network and proxy, then resume the download.</extracomment>
             <translation>{endpoint} 在 {seconds:.0f} 秒内中断了每一次响应。已下载的数据会保留。请检查网络和代理，然后继续下载。</translation>

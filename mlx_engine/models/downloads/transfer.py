@@ -51,6 +51,10 @@ class _Damaged(Exception):
     """An error for received data that doesn't match the listing."""
 
 
+_SILENT = EngineText.of("hub_silent", "The model hub isn't responding. Trying again.")
+_CUTS_OFF = EngineText.of("hub_cut_off", "The model hub cuts off its responses. Trying again.")
+
+
 @dataclass
 class _FileDownload:
     """The download of one file. The transfer's lock protects all fields but the hash."""
@@ -68,6 +72,7 @@ class _FileDownload:
     failures: int = 0  # since the last progress
     refusals: int = 0  # of links, since the last progress
     not_before: float = 0.0
+    cut_off: bool = False  # whether bytes have come since the last failure
     damaged: bool = False  # failed verification before
     finished: bool = False
     hashed: int = 0  # bytes hashed of generation `hash_of`
@@ -113,7 +118,7 @@ class FileTransfer:
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._last_progress = time.monotonic()
-        self._cut_off = False  # whether bytes have come since then
+        self._cut_off = False  # whether the latest failure came after bytes
         self._waiting = False
         files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.distinct]
         self._kept = sum(file.size for _, file, here in files if here)
@@ -417,7 +422,7 @@ class FileTransfer:
     def _count(self, file: _FileDownload, count: int, progress: bool) -> None:
         with self._changed:
             self.downloaded += count
-            self._cut_off = not progress
+            file.cut_off = True
             if not progress:
                 return
             self._last_progress = time.monotonic()
@@ -432,9 +437,10 @@ class FileTransfer:
                 wait = min(max(after, wait if file.failures > 2 else 0.0), self._retry.give_up)
             file.failures += 1
             file.not_before = time.monotonic() + wait
-            if not self._waiting and file.failures > 3:
+            self._cut_off, file.cut_off = file.cut_off, False
+            if self._waiting or file.failures > 3:
                 self._waiting = True
-                self.status = EngineText.of("hub_silent", "The model hub isn't responding. Trying again.")
+                self.status = _CUTS_OFF if self._cut_off else _SILENT
 
     def _check_timeout(self) -> None:
         with self._changed:

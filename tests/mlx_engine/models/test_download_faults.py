@@ -79,11 +79,23 @@ def test_a_hub_that_cuts_off_every_response_is_given_up(kind: str, cache: HubCac
         with pytest.raises(UserError) as caught:
             made.run(threading.Event())
         assert caught.value.text.code == "hub_cuts_off"
+        assert made.progress.status is not None and made.progress.status.code == "hub_cut_off"
         local.faults.clear()
         again, reports = download(local, cache, made.pair), list[DownloadProgress]()
         assert again.run(threading.Event(), reports.append) is not None
         expect_whole(local, cache, made.pair)
         assert next(report.done for report in reports if report.total) >= made.progress.done > 0  # what had come is kept
+
+
+def test_a_hub_that_is_silent_after_it_cut_a_response_off_is_called_silent(cache: HubCache) -> None:
+    with LocalHub() as local:
+        local.repo("owner/target", target_files(4 * MB))
+        local.faults.extend([Fault("drop", 1_000), *[Fault("status")] * 20_000])
+        made = download(local, cache, Pair("owner/target"), connections=1, retry=RetryPolicy(0.0, 0.0, give_up=0.5))
+        with pytest.raises(UserError) as caught:
+            made.run(threading.Event())
+        assert caught.value.text.code != "hub_cuts_off"
+        assert made.progress.status is not None and made.progress.status.code == "hub_silent"
 
 
 @pytest.mark.parametrize("kind", ["drop", "reset", "stall"])
@@ -110,12 +122,10 @@ def counted(self, *given):
         yield piece
 httpx2.Response.iter_raw = counted
 from mlx_engine.models.files.hub_cache import HubCache
-from mlx_engine.contract.errors import UserError
-from mlx_engine.models.downloads.download import Download, DownloadProgress
+from mlx_engine.models.downloads.download import Download
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.library.pair import Pair
-from mlx_engine.models.downloads.transfer import RetryPolicy
 made = Download(Pair("owner/target", sys.argv[5]), Hub(sys.argv[1], read_timeout=float(sys.argv[4])), HubCache(Path(sys.argv[2])),
                 connections=4, retry=RetryPolicy(0.01, 0.1, 600.0))
 print("ready", flush=True)
