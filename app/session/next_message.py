@@ -104,7 +104,10 @@ class NextMessage(QObject):
     @Slot(object)
     def _edit(self, turn: Turn | None) -> None:
         """Edit the message of a turn, or return to the draft if None."""
-        self.cancel()
+        if self._editing:
+            self.put_back()
+        else:
+            self.cancel()
         if turn is not None and not self._editing:
             self._draft, self._draft_files = self.text, self._attachments.files
         if self._editing:
@@ -193,6 +196,7 @@ class NextMessage(QObject):
         if self._waiting:
             if self._editing:
                 self._draft = f"{self._draft}\n\n{self.text}".strip()
+                self._draft_files += [one for one in self._attachments.files if one not in self._draft_files]
             text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
             self._notices.post(Notice(text, topic="waiting", stays=True))
         self.cancel()

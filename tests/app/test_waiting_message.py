@@ -88,8 +88,12 @@ def test_a_message_that_waits_for_tools_is_never_sent_in_another_chat(begin: Beg
     assert app.message.text == "Mine" and not app.message.note
 
 
-def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["text from outside", "New Chat", "another chat", "end of the edit"])
+def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     app = begin()
+    app.ask("Other")
+    other = app.session.chat.id
+    app.session.new_chat()
     app.ask("One")
     chat = app.session.chat
     app.type("Later")
@@ -97,7 +101,13 @@ def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, m
     monkeypatch.setattr(app.session, "tools_starting", lambda example="": True)
     app.send("Edited")
     assert app.message.note
-    app.message.put_back()
+    if way == "text from outside":
+        app.message.put_back()
+    elif way == "end of the edit":
+        app.session.cancel_edit()
+    elif way == "another chat":
+        app.session.open_chat(other)
+        app.until(lambda: app.session.chat.id == other)
     app.session.new_chat()
     app.session.open_chat(chat.id)
     app.until(lambda: app.session.chat.id == chat.id)
