@@ -1,11 +1,10 @@
 """Work for the Custom Pair dialog, which asks the hub or reads folders."""
 
-from pathlib import Path
-
 from app.session.model_list import Candidate, Variant
 from app.session.pair_survey import Estimator, check_hub
 from app.text.language import sentences, tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import home_path
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
 from mlx_engine.models.files.chat_template import folder_template_problem
@@ -28,8 +27,8 @@ def check_pair(target: str, drafter: str) -> str:
         UserError: they can't be used.
     """
     if is_folder(target):
-        folder = Path(target).expanduser()
-        check_loadable(folder, Path(drafter).expanduser() if drafter else None)
+        folder = home_path(target)
+        check_loadable(folder, home_path(drafter) if drafter else None)
         problem = folder_template_problem(folder, read_config(folder))
     else:
         found = check_hub(Variant(pair=Pair(target, drafter or None)))
@@ -43,7 +42,7 @@ def drafter_for(target: str) -> str:
     """Find a drafter for a target on disk and, if the target is a repo, on the hub."""
     try:
         if is_folder(target):
-            return str(find_local_drafter(local_models(), Path(target).expanduser()))
+            return str(find_local_drafter(local_models(), home_path(target)))
         return find_drafter(Hub(), load_catalog(), local_models(), target).repos[-1]
     except NoDrafter as error:
         reason, advice = error.text, tr("Enter a drafter, or leave the field empty for plain decoding.")
@@ -55,7 +54,7 @@ def drafter_for(target: str) -> str:
 def add_pair(target: str, drafter: str, name: str) -> Candidate:
     """Save a pair of two repos or two folders, and return its row."""
     if is_folder(target):
-        paths = [str(Path(path).expanduser().absolute()) for path in (target, drafter) if path]
+        paths = [str(home_path(path).absolute()) for path in (target, drafter) if path]
         pair = CustomPair(paths[0], paths[1] if drafter else None, name)
         variant = Estimator().from_folders(pair.folders, Variant())
     else:

@@ -15,6 +15,7 @@ from mlx_engine.contract.attached_images import read_image
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, PairInfo
+from mlx_engine.contract.files import home_path
 from mlx_engine.contract.limits import check_images
 from mlx_engine.contract.requests import AttachedImage, Compare, GenerationRequest, Message, ToolCall
 from mlx_engine.formats.calls import new_id
@@ -131,7 +132,7 @@ class Conversation:
                 self._images = ()
                 note("Images removed.")
             case "image", file:
-                self._images = (*self._images, self._seen(Path(file).expanduser()))
+                self._images = (*self._images, self._seen(home_path(file)))
                 note(f"The next message shows {', '.join(f'“{image.name}”' for image in self._images)}.")
             case "tools", _:
                 self._tools.show(self._client)

@@ -13,7 +13,7 @@ from typing import Any
 from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import not_regular_file
+from mlx_engine.contract.files import home_path, not_regular_file
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.registry import looks_like_drafter, parse
 from mlx_engine.hardware import machine
@@ -398,7 +398,7 @@ def _read_token(endpoint: str) -> str:
 
 def _move(args: argparse.Namespace) -> int:
     """Move the model folder. Ctrl-C keeps the files copied so far."""
-    folder = args.folder.expanduser().absolute() if args.folder.parts else args.folder  # an empty path is refused later
+    folder = home_path(args.folder).absolute() if args.folder.parts else args.folder  # an empty path is refused later
     made, before, stop = ModelMove(folder), model_folder(), threading.Event()
     shown = ProgressLine(args.json)
 

@@ -23,6 +23,11 @@ def data_folder() -> Path:
     return platformdirs.user_data_path("Slipstream", appauthor=False)
 
 
+def home_path(path: str | Path) -> Path:
+    """Return a path with "~" replaced, if it names the folder of a user that exists."""
+    return Path(os.path.expanduser(path))
+
+
 def why_failed(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from itertools import chain, count
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QFileDialog, QLineEdit, QSpinBox, QWidget
@@ -20,6 +19,7 @@ from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept, secrets_kept
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import home_path
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import checked, open_host
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
@@ -142,7 +142,7 @@ class EndpointForm(QDialog):
             key=before.endpoint.key if before and key == HIDDEN else key.strip(),
             plain_url=self.plain_url.text().strip(),
             headers=self.headers.read(),
-            ca_file=Path(file).expanduser() if file else None,
+            ca_file=home_path(file) if file else None,
             timeout_s=float(self.timeout.value()),
         )
         if not endpoint.url:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.files import open_regular, why_failed
+from mlx_engine.contract.files import home_path, open_regular, why_failed
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.hub_cache import (
@@ -59,7 +59,7 @@ class ModelMove:
         if variable := folder_variable():
             template = "The environment variable {variable} sets the model folder. Change it there."
             raise UserError("folder_set_by_environment", template, variable=variable)
-        new = self.destination.expanduser()
+        new = home_path(self.destination)
         if not new.is_absolute():
             template = "“{path}” isn't a full path. Enter a path that starts with /."
             raise UserError("path_not_absolute", template, path=str(self.destination))

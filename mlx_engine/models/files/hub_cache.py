@@ -22,7 +22,7 @@ import filelock
 from huggingface_hub import constants
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.files import cannot_delete, cannot_write, data_folder, read_bounded, read_json, write_json
+from mlx_engine.contract.files import cannot_delete, cannot_write, data_folder, home_path, read_bounded, read_json, write_json
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.partial import SUFFIX, received_so_far
 from mlx_engine.models.files.repo import RemoteFile, RepoListing, check_repo, is_commit
@@ -33,7 +33,7 @@ _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 def model_folder() -> Path:
     """Return the folder set by the environment, by the user, or by the hub's client."""
-    return (None if folder_variable() else chosen_folder()) or Path(constants.HF_HUB_CACHE).expanduser()
+    return (None if folder_variable() else chosen_folder()) or home_path(constants.HF_HUB_CACHE)
 
 
 def folder_variable() -> str:
@@ -92,7 +92,7 @@ class HubCache:
 
     def __init__(self, root: Path | None = None) -> None:
         current = model_folder()  # read once, since a move may end at any time
-        self.root = Path(root or current).expanduser()
+        self.root = home_path(root or current)
         self._was_current = self.root == current
 
     def folder(self, repo: str) -> Path:

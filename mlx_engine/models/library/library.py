@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.files import cannot_read, data_folder, read_json, write_json
+from mlx_engine.contract.files import cannot_read, data_folder, home_path, read_json, write_json
 from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import fits
 from mlx_engine.models.files.checkpoint import read_config, weight_files
@@ -53,7 +53,7 @@ def added_folders() -> list[Path]:
 
 
 def add_folder(folder: Path) -> None:
-    folder = folder.expanduser().absolute()
+    folder = home_path(folder).absolute()
     if not folder.is_dir():
         raise UserError("no_such_folder", "Can't find the folder “{path}”. Choose another folder.", path=str(folder))
     _save([*added_folders(), folder])
@@ -61,7 +61,7 @@ def add_folder(folder: Path) -> None:
 
 def remove_folder(folder: Path) -> None:
     """Stop searching a folder. Its files are kept."""
-    folder, saved = folder.expanduser().absolute(), added_folders()
+    folder, saved = home_path(folder).absolute(), added_folders()
     if folder not in saved:
         template = "“{path}” isn't one of the folders you added. Choose from: {folders}."
         raise UserError("folder_not_added", template, path=str(folder), folders=", ".join(map(str, saved)) or "none")
@@ -87,7 +87,7 @@ def _candidates(cache: HubCache) -> Iterator[tuple[Path, str, str]]:
         for snapshot in [one for one in snapshots if one.name == main] or snapshots:
             yield snapshot, repo, "hub cache"
     for place in _LM_STUDIO:
-        for owner in _subfolders(Path(place).expanduser()):
+        for owner in _subfolders(home_path(place)):
             for folder in _subfolders(owner):
                 yield folder, f"{owner.name}/{folder.name}", "LM Studio"
     for top in added_folders():

@@ -327,6 +327,7 @@ class TestImages:
     def test_images_come_before_the_prompt(self, command: str, images: Path) -> None:
         engine, option = ScriptedEngine(can_see=True), ["--image", str(images / "a b.png")]
         assert main([command, "Hi", *option, *option], lambda: engine) == 0
+        assert engine.requests
         for request in engine.requests:
             [message] = request.messages
             assert message.content == "Hi"
@@ -395,13 +396,13 @@ class TestChat:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], images: Path
     ) -> None:
         engine, name = ScriptedEngine(can_see=True), str(images / "a b.png")
-        self.chat(
-            monkeypatch, engine, f"/image {name}", f"/image {name}", "One", f"/image {name}", "/image", "Two", "/image no.png"
-        )
+        first, second = (f"/image {name}", f"/image {name}", "One"), (f"/image {name}", "/image", "Two")
+        self.chat(monkeypatch, engine, *first, *second, "/image no.png", "/image ~nobody/a.png")
         assert [[len(message.images) for message in request.messages] for request in engine.requests] == [[0, 2], [0, 2, 0, 0]]
         assert engine.requests[0].messages[1].images[0].data == (images / "a b.png").read_bytes()
         shown = capsys.readouterr().err
         assert "shows “a b.png”, “a b.png”." in shown and "Images removed." in shown and "Can't read “no.png”" in shown
+        assert "Can't read “~nobody/a.png”" in shown
 
     def test_a_model_that_cannot_see_is_shown_no_image(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], images: Path
