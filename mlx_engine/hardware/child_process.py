@@ -34,7 +34,7 @@ class ChildFailure(Exception):
     """An error for a request without an answer.
 
     Attributes:
-        reason: "slow", "large" (memory or answer), "ended" (a crash), or "start" (it can't start).
+        reason: "slow", "large" (memory or answer), "ended" (a crash), "start" (it can't start), or "stopped" (by `stop`).
     """
 
     def __init__(self, reason: str) -> None:
@@ -62,9 +62,11 @@ class ChildProcess:
     def start(self) -> None:
         """Start the process before it is needed, without waiting for it."""
         if self._turn.acquire(blocking=False):  # otherwise it runs
-            with suppress(ChildFailure):  # the next request reports it
-                self._start()
-            self._turn.release()
+            try:
+                with suppress(ChildFailure):  # the next request reports it
+                    self._start()
+            finally:
+                self._turn.release()
 
     def stop(self) -> None:
         """End the process, and fail the requests that wait for it.
@@ -77,6 +79,14 @@ class ChildProcess:
         with self._turn:
             self._kill()
 
+    def end_idle(self) -> None:
+        """End the process if it does nothing."""
+        if self._turn.acquire(blocking=False):
+            try:
+                self._kill()
+            finally:
+                self._turn.release()
+
     def ask(
         self, request: Sequence[bytes | memoryview], seconds: float, most: int, cancel: threading.Event | None = None
     ) -> memoryview:
@@ -88,7 +98,7 @@ class ChildProcess:
             most: bytes that the answer may have.
 
         Raises:
-            ChildFailure: the process exceeded a limit, crashed, or can't start.
+            ChildFailure: the process exceeded a limit, crashed, was stopped, or can't start.
             ChildCancelled: `cancel` was set.
         """
         stops = self._stops
@@ -97,7 +107,7 @@ class ChildProcess:
             if cancel is not None and cancel.is_set():
                 raise ChildCancelled
             if self._stops != stops:
-                raise ChildFailure("ended")
+                raise ChildFailure("stopped")
 
         while not self._turn.acquire(timeout=_POLL_SECONDS):
             check()
@@ -112,8 +122,10 @@ class ChildProcess:
                 self._ready = True
             head = child_loop.REQUEST.pack(sum(map(len, request)), ceil(seconds) + 1)
             return self._exchange(process, [head, *request], seconds, most, check)
-        except BaseException:
+        except BaseException as error:
             self._kill()
+            if isinstance(error, ChildFailure) and self._stops != stops:  # the process was killed, whatever that looked like
+                raise ChildFailure("stopped") from error
             raise
         finally:
             self._turn.release()

@@ -12,8 +12,8 @@ MEMORY = 2 << 30  # bytes of each process
 _MODULE = "mlx_engine.media.media_child"
 _LONGEST_ANSWER = 64 << 20  # bytes, without pixels
 _REASONS = {  # texts for failures of a process
-    "image": {"slow": "image_slow", "large": "image_memory", "ended": "image_damaged"},
-    "pdf": {"slow": "pdf_too_slow", "large": "pdf_memory", "ended": "pdf_damaged"},
+    "image": {"slow": "image_slow", "large": "image_memory", "ended": "image_damaged", "stopped": "media_stopped"},
+    "pdf": {"slow": "pdf_too_slow", "large": "pdf_memory", "ended": "pdf_damaged", "stopped": "media_stopped"},
 }
 
 # Two processes, so that a long PDF doesn't hold up the images of other replies
@@ -28,6 +28,12 @@ class MediaCancelled(Exception):
 def start() -> None:
     """Start the process for images before it is needed, without waiting for it."""
     images.start()
+
+
+def end_idle() -> None:
+    """End the processes that do nothing."""
+    images.end_idle()
+    pdfs.end_idle()
 
 
 def stop() -> None:

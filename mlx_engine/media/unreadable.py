@@ -58,6 +58,8 @@ def error_of(code: str, name: str, values: dict[str, int | str]) -> UserError:
             return UserError(
                 "image_memory", "Reading “{name}” takes too much memory. Make it smaller, or save it as JPEG.", name=name
             )
+        case "media_stopped":
+            return UserError("media_stopped", "Reading “{name}” was stopped. Try again.", name=name)
         case "pdf_locked":
             template = "“{name}” is password-protected. Save a copy without a password and attach the copy."
             return UserError("pdf_locked", template, name=name)

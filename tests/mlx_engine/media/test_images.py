@@ -211,6 +211,35 @@ def test_canceling_kills_the_process_and_the_next_one_reads(monkeypatch: pytest.
     assert image_size(HEIC).format == "HEIC"
 
 
+def test_an_image_whose_reading_is_stopped_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert image_size(HEIC).format == "HEIC"
+    looked, stops = child_process.footprint, list[threading.Thread]()
+
+    def stop(pid: int) -> int:
+        if not stops:
+            stops.append(threading.Thread(target=media_process.images.stop))
+            stops[0].start()
+        return looked(pid)
+
+    monkeypatch.setattr(child_process, "footprint", stop)
+    with pytest.raises(UserError, match=r"“a\.png” was stopped"):
+        while True:  # until a request takes long enough for a look at its memory
+            pixels(saved(picture(size=(2000, 2000)), "PNG"), 2000, 2000, "a.png")
+    stops[0].join()
+    assert image_size(HEIC).format == "HEIC"
+
+
+def test_only_idle_processes_end_with_the_pair() -> None:
+    assert image_size(HEIC).format == "HEIC"
+    process = media_process.images._process
+    assert process is not None
+    with media_process.images._turn:
+        media_process.end_idle()
+        assert process.poll() is None
+    media_process.end_idle()
+    assert media_process.images._process is None and process.poll() is not None
+
+
 def continued_with(pid: int, number: int) -> int:
     os.kill(pid, number)
     os.kill(pid, signal.SIGCONT)
