@@ -14,6 +14,7 @@ from mlx_engine.contract.requests import (
     KeepPrompts,
     LoadPair,
     MeasureMachine,
+    Message,
     Request,
     SavePrompts,
     SelectKernels,
@@ -35,6 +36,9 @@ class EngineDouble:
         return TextDifference(at)
 
     def save_next(self) -> None: ...
+
+    def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:
+        return iter(())
 
     def steps(
         self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None

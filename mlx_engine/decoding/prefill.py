@@ -64,7 +64,7 @@ class Pace:
             yield
         except Exception:
             if self.adapts:
-                self.rows = _power_of_two(rows / 2)
+                self.rows = min(self.rows, _power_of_two(rows / 2))
             raise
         seconds = self.clock() - began
         if self.adapts and seconds > 0 and (rows >= usual or seconds > _CHUNK_S):

@@ -6,7 +6,7 @@ MLX arrays belong to the thread that created them, so one thread creates an `Eng
 
 import logging
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,6 +17,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.calibration import calibration, kernel_selection, roofline
+from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
@@ -29,6 +30,7 @@ from mlx_engine.contract.requests import (
     KeepPrompts,
     LoadPair,
     MeasureMachine,
+    Message,
     Request,
     SavePrompts,
     SelectKernels,
@@ -45,6 +47,7 @@ from mlx_engine.hardware import gpu_faults, machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.media import media_process
+from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.files.mtp_head import pair_bytes
@@ -118,7 +121,7 @@ class Engine:
             case Compare():
                 return compare(self, request, cancel)
             case CountTokens():
-                with suppress(RenderingCancelled):
+                with suppress(RenderingCancelled, MediaCancelled):
                     return iter((self.count_tokens(request, cancel),))
                 return iter(())
             case SavePrompts(folder=folder, quota=quota):
@@ -229,10 +232,10 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots, and end the child processes."""
+        """Free the pair and its snapshots, and end the child processes that nobody else uses now."""
         self._free()
-        renderer.stop()
-        media_process.stop()
+        renderer.end_idle()
+        media_process.end_idle()
 
     def _free(self) -> None:
         """Free the pair and its snapshots. Replies in progress end without more events."""
@@ -261,6 +264,8 @@ class Engine:
             delete_runs()
         if self._snapshots is not None:
             self._snapshots.forget(chats)
+        if chats != () and self._pair is not None and self._pair.images is not None:
+            self._pair.images.forget()
         if self._store is None:
             return
         if chats is None:
@@ -328,6 +333,22 @@ class Engine:
                 raise
             return TokenCount(error.estimate, limit, exact=False)
         return TokenCount(len(tokens), limit)
+
+    def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:
+        """Read the sizes of images, step by step, before a request with them runs.
+
+        Another process reads them. Without this, the request waits for it in its first step, and other replies with it.
+
+        Raises:
+            UserError: an image can't be read, or the pair can't see images.
+        """
+        if self._pair is None or not any(message.images for message in messages):
+            return
+        reader = self._pair.images
+        limits.check_images(messages, reader is not None, self._pair.info.why_cannot_see)
+        assert reader is not None
+        with suppress(MediaCancelled):  # the request finds that it is canceled
+            yield from reader.read_sizes(messages, cancel, lambda: not self._turns.replies)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:
         """Generate a reply, and yield its events. See `steps`."""
@@ -421,7 +442,7 @@ def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
     drafter_weights = pair.info.drafter_weights + (" tuned" if pair.info.tuned else "")
     settings = [drafter_weights, str(pair.dtype), str(mx.device_info().get("device_name", "CPU"))]
     if pair.images is not None:
-        settings.append(version("pillow"))  # which decodes images
+        settings += [version("pillow"), version("pi-heif")]  # which decode images
     try:
         return fingerprint((target, drafter), settings)
     except OSError:

@@ -97,7 +97,7 @@ def generate_reply(
         reply = _Reply(pair, snapshots, prepared, history, tally, cancel)
         try:
             yield from reply.run()
-        except GeneratorExit:
+        except (GeneratorExit, UserError):  # such as an image that can't be decoded
             reply.keep()
             raise
         finally:
@@ -179,7 +179,7 @@ class _Reply:
         self._tokens = list(prepared.prompt.tokens)  # and those of the reply
         self._length = len(self._tokens)
         self._keys = prepared.prompt.keys()  # of the prompt; prefixes are matched by them
-        self._images = ReplyImages(pair.images, prepared.prompt, cancel)
+        self._images = ReplyImages(pair.images, prepared.prompt, cancel, tally.clock.alone)
         self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
         # For all passes of an attempt: kernels may break ties differently than MLX
         self._operations = pair.exact_operations if request.exact else pair.operations
@@ -216,6 +216,7 @@ class _Reply:
                 self._turns.faults += 1
             # Outside the handler, because its traceback holds the failed pass's arrays
             self._branch, self._faults = None, self._turns.faults
+            self._images.forget()
             self.drop_suspects()
             if fault is not None:
                 self._survive(fault)
@@ -280,7 +281,6 @@ class _Reply:
         """
         log.warning("GPU error after %d tokens: %s", len(self._tokens), fault.message)
         memory.settle()
-        self._images.forget()
         mx.clear_cache()
         if self._reason is not None:
             return
@@ -293,7 +293,8 @@ class _Reply:
             raise fault.error
         if kernels:
             if fault.by_kernel and (used := self._used(kernels)):
-                self._suspects, self._pair.suspended = (fault, used), True
+                self._suspects = fault, used
+                self._pair.suspended += 1
             self._run_plain()
         self._retried_at = len(self._tokens)
         self._tally.gpu_error = EngineText.of("gpu_error_survived", "Continued after a GPU error: {reason}", reason=fault.reason)
@@ -321,7 +322,8 @@ class _Reply:
     def drop_suspects(self) -> None:
         """Let other replies run the suspected kernels again, if there are any."""
         if self._suspects is not None:
-            self._suspects, self._pair.suspended = None, False
+            self._suspects = None
+            self._pair.suspended -= 1
 
     def _blame_kernels(self) -> Events:
         """Turn off the suspected kernels, because the retry passed without them."""
@@ -357,10 +359,11 @@ class _Reply:
         while True:
             for _ in self._images.read_before(done, stops):
                 yield []
+                self._check(stream)
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
-            self._rows = [chunk_end(done, last, stops, pace) - done]
+            self._rows = [chunk_end(done, last, stops, pace, self._images.prompt) - done]
             following = next(chunks, None)  # also places the caches if no chunk is left
             if following is None:
                 return

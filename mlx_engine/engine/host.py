@@ -230,6 +230,9 @@ class EngineHost:
                 return
             run.deliver(LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
             self._engine = self._make_engine()
+        if run.takes_turns and isinstance(run.request, GenerationRequest | CountTokens):
+            for _ in self._engine.read_sizes(run.request.messages, run.cancelled):
+                yield []
         if run.takes_turns and isinstance(run.request, GenerationRequest):
             yield from self._engine.steps(run.request, run.cancelled, run.submitted)
             return

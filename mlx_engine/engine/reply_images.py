@@ -1,7 +1,7 @@
 """The images of a reply's prompt, computed before the chunks that contain them."""
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
 import mlx.core as mx
@@ -21,13 +21,16 @@ class ReplyImages:
         reader: the target's; None if it can't see.
         prompt: the prompt.
         cancel: stops the computation.
+        alone: returns whether no other reply runs.
 
     Attributes:
         prompt: the images as prefill takes them; None without images.
     """
 
-    def __init__(self, reader: ImageReader | None, prompt: RenderedPrompt, cancel: threading.Event) -> None:
-        self._reader, self._cancel, self._length = reader, cancel, len(prompt.tokens)
+    def __init__(
+        self, reader: ImageReader | None, prompt: RenderedPrompt, cancel: threading.Event, alone: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._reader, self._cancel, self._alone, self._length = reader, cancel, alone, len(prompt.tokens)
         self._images = list(zip(prompt.spans, prompt.images, strict=True))
         self._tokens: dict[str, mx.array] = {}
         self.prompt: PromptImages | None = None
@@ -55,7 +58,7 @@ class ReplyImages:
             if span.digest in self._tokens:
                 continue
             with suppress(MediaCancelled):
-                for tokens in self._reader.steps(image, span.digest, self._cancel):
+                for tokens in self._reader.steps(image, span.digest, self._cancel, self._alone):
                     if tokens is not None:
                         self._tokens[span.digest] = tokens
                     elif self._cancel.is_set():

@@ -2,15 +2,16 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import mlx.core as mx
 
-from mlx_engine.contract.requests import AttachedImage
+from mlx_engine.contract.requests import AttachedImage, Message
 from mlx_engine.formats.sight import Sight
+from mlx_engine.hardware.background import in_background
 from mlx_engine.media.images import image_size, pixels
 from mlx_engine.vision.image_rules import ImageRules, PreparedImage
 from mlx_engine.vision.spans import ImageSpan
@@ -19,7 +20,8 @@ from mlx_engine.vision.tower_weights import load_tower
 
 FEATURE_BYTES = 128 << 20  # of soft tokens that are kept: of 8 large images, or more smaller ones
 _SIZES = 4096  # that are kept
-_POLL_S = 0.005  # between looks at the child process, while other replies may run
+_POLL_S = 0.005  # to wait for the child process in a step
+_BRIEF_S = 0.0005  # to wait if other replies run
 
 
 class ImageReader:
@@ -41,6 +43,7 @@ class ImageReader:
         self._tower: Tower | None = None
         self._sizes: dict[tuple[str, str], tuple[int, int]] = {}  # by file and detail, the last one used last
         self._tokens: dict[str, mx.array] = {}  # soft tokens by digest, the last one used last
+        self._forgotten = 0  # how often they were forgotten
 
     def sight(self, cancel: threading.Event | None = None) -> Sight:
         """Return how prompts show images; `cancel` stops reading their sizes."""
@@ -48,26 +51,65 @@ class ImageReader:
         written = rules.texts[1] if rules.wraps else "".join(rules.texts)
         return Sight(rules.texts[1], rules.token, rules.start, rules.end, rules.wraps, partial(self._seen, cancel=cancel), written)
 
-    def steps(self, image: AttachedImage, digest: str, cancel: threading.Event) -> Iterator[mx.array | None]:
+    def read_sizes(self, messages: Sequence[Message], cancel: threading.Event, alone: Callable[[], bool]) -> Iterator[None]:
+        """Read the sizes of images that aren't known, step by step.
+
+        Args:
+            messages: the messages with the images.
+            cancel: stops the reading.
+            alone: returns whether no reply runs.
+
+        Raises:
+            UserError: an image can't be read.
+            MediaCancelled: `cancel` was set.
+        """
+        images = {(image.digest, image.detail): image for message in messages for image in message.images}
+        unknown = [image for key, image in images.items() if key not in self._sizes]
+        if not unknown:
+            return
+        reading = in_background(lambda: [image_size(image.data, _name(image), cancel) for image in unknown], "image sizes")
+        try:
+            while not wait([reading], _POLL_S if alone() else _BRIEF_S).done:
+                yield None
+            for image, facts in zip(unknown, reading.result(), strict=True):
+                self._keep_size(image, self.rules.size(facts.width, facts.height, image.detail))
+        finally:
+            del reading
+
+    def steps(
+        self, image: AttachedImage, digest: str, cancel: threading.Event, alone: Callable[[], bool] = lambda: True
+    ) -> Iterator[mx.array | None]:
         """Compute an image's soft tokens [tokens, hidden] step by step; yield them last.
 
-        Decoding runs elsewhere, so its steps take no time. Soft tokens of the latest images are known already.
+        Decoding runs elsewhere. Soft tokens of the latest images are known already.
+
+        Args:
+            image: the image.
+            digest: what its soft tokens are known by.
+            cancel: stops the decoding.
+            alone: returns whether no other reply runs.
 
         Raises:
             UserError: the image can't be decoded, or the tower can't be loaded.
+            MediaCancelled: `cancel` was set.
         """
-        tokens = self._tokens.pop(digest, None)
+        tokens, forgotten = self._tokens.pop(digest, None), self._forgotten
         if tokens is None:
-            decoding = _on_thread(partial(self._prepared, image, self._size(image, cancel), cancel))
-            while not wait([decoding], _POLL_S).done:
-                yield None
+            decoding = in_background(partial(self._prepared, image, self._size(image, cancel), cancel), "image decoding")
+            try:
+                while not wait([decoding], _POLL_S if alone() else _BRIEF_S).done:
+                    yield None
+                prepared = decoding.result()
+            finally:
+                del decoding
             self._tower = self._tower or load_tower(self._folder, self.rules, self._dtype)
-            for tokens in self._tower.steps(decoding.result()):
+            for tokens in self._tower.steps(prepared):
                 mx.eval(tokens)
                 yield None
             assert tokens is not None
             self.computed += 1
-        self._tokens[digest] = tokens
+        if forgotten == self._forgotten:
+            self._tokens[digest] = tokens
         while len(self._tokens) > 1 and sum(each.nbytes for each in self._tokens.values()) > FEATURE_BYTES:
             del self._tokens[next(iter(self._tokens))]
         yield tokens
@@ -86,8 +128,12 @@ class ImageReader:
         return rules.weight_bytes(element) + largest + min(tokens, FEATURE_BYTES)
 
     def forget(self) -> None:
-        """Forget soft tokens, which an error of the GPU may have damaged."""
+        """Forget soft tokens.
+
+        An error of the GPU may have damaged them, or their image is deleted.
+        """
         self._tokens.clear()
+        self._forgotten += 1
 
     def release(self) -> None:
         """Free the tower and soft tokens."""
@@ -108,30 +154,18 @@ class ImageReader:
 
     def _size(self, image: AttachedImage, cancel: threading.Event | None) -> tuple[int, int]:
         """Return the width and height that an image is resized to."""
-        key = image.digest, image.detail
-        size = self._sizes.pop(key, None)
+        size = self._sizes.pop((image.digest, image.detail), None)
         if size is None:
             facts = image_size(image.data, _name(image), cancel)
             size = self.rules.size(facts.width, facts.height, image.detail)
-        self._sizes[key] = size
+        self._keep_size(image, size)
+        return size
+
+    def _keep_size(self, image: AttachedImage, size: tuple[int, int]) -> None:
+        self._sizes[image.digest, image.detail] = size
         if len(self._sizes) > _SIZES:
             del self._sizes[next(iter(self._sizes))]
-        return size
 
 
 def _name(image: AttachedImage) -> str:
     return image.name or "image"
-
-
-def _on_thread(work: Callable[[], PreparedImage]) -> "Future[PreparedImage]":
-    """Run work on a new thread, which ends with it."""
-    future: Future[PreparedImage] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="image decoding", daemon=True).start()
-    return future

@@ -67,7 +67,7 @@ class LoadedPair:
         folders: folders of the target and the drafter.
         ranges: operations by the context length from which they run; the first length is 0.
         operations: the operations in use.
-        suspended: whether all replies run plain MLX for now, because kernels are suspected of an error of the GPU.
+        suspended: number of replies that suspect kernels of an error of the GPU. Until it is 0, all replies run plain MLX.
         kernel_record: what a canceled kernel selection has found.
         exact_operations: the operations of exact replies.
         exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
@@ -87,7 +87,7 @@ class LoadedPair:
     exact_pace: Pace
     ranges: tuple[tuple[int, Operations], ...] = ((0, PLAIN),)
     operations: Operations = PLAIN
-    suspended: bool = False
+    suspended: int = 0
     kernel_record: Any = None
     exact_operations: Operations = field(default_factory=exact_operations)
     exact_history: PairHistory | None = None

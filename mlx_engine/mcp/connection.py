@@ -306,7 +306,7 @@ def _content(result: CallToolResult) -> tuple[str, tuple[AttachedImage, ...]]:
     """Return a result as text for the model, and its images in lines of their own."""
     parts, images = list[str](), list[AttachedImage]()
     for content in result.content:
-        if (data := _image(content)) and len(images) < _MOST_IMAGES:
+        if len(images) < _MOST_IMAGES and (data := _image(content)):
             images.append(AttachedImage(len("\n".join([*parts, ""])), data, f"image {len(images) + 1}"))
             parts.append("")
         elif content.type == "text":

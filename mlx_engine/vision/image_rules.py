@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Literal
 
 import numpy as np
@@ -21,12 +20,10 @@ class PreparedImage:
     Attributes:
         patches: float32 [patches, values].
         grid: rows and columns of soft tokens.
-        digest: SHA-256 over family, grid and pixels.
     """
 
     patches: np.ndarray = field(repr=False)
     grid: tuple[int, int]
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,7 @@ class ImageRules(ABC):
         height, width, _ = rgb.shape
         assert rgb.dtype == np.uint8 and not (height % self.side or width % self.side)
         grid = self.grid(width, height)
-        digest = sha256(f"{self.family} {grid[0]} {grid[1]} ".encode() + rgb.tobytes()).hexdigest()
-        return PreparedImage(self.patches(rgb), grid, digest)
+        return PreparedImage(self.patches(rgb), grid)
 
     def weight_bytes(self, element: int) -> int:
         """Return the bytes of the tower's weights, with `element` bytes per number."""

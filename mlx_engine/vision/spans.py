@@ -16,7 +16,7 @@ class ImageSpan:
     Args:
         start: index of the first soft token.
         grid: rows and columns of soft tokens.
-        digest: digest of the prepared image.
+        digest: digest of the image's file and size, which decide what the target sees.
     """
 
     start: int

@@ -53,7 +53,7 @@ def forget(engine: Engine) -> None:
     """Leave nothing of an earlier example."""
     for file in saved_calibration.folder("kernels").glob("*"):
         file.unlink()
-    engine.pair.suspended = False
+    engine.pair.suspended = 0
     engine.pair.use(PLAIN)
     engine.free_memory()
 

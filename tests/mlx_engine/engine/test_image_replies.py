@@ -126,7 +126,7 @@ def test_the_detail_sets_the_number_of_soft_tokens(engines: dict[str, Engine]) -
     for detail in ("low", "auto", "high"):
         shown = (Message("user", "", images=(replace(picture("wide"), detail=detail),)),)
         counts.append(engines["gemma4_causal"].count_tokens(CountTokens(shown)).tokens)
-    assert counts == sorted(counts)
+    assert counts[0] < counts[1] < counts[2]
 
 
 class TestErrors:
@@ -212,7 +212,7 @@ def test_after_an_error_of_the_gpu_the_images_are_computed_again(engines: dict[s
     assert reader.computed - computed == (1 if at == "tower" else 2)
 
 
-def test_grammars_and_calls_of_replies_to_images_are_those_of_plain_decoding(engines: dict[str, Engine]) -> None:
+def test_grammars_of_replies_to_images_are_those_of_plain_decoding(engines: dict[str, Engine]) -> None:
     schema = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false}'
     for family, options in (("qwen3_5", {"thinking": True}), ("gemma4_unified", {})):
         request = asked(SHOWN, schema=schema, sampling=Sampling(0.8), seed=3, **options)
