@@ -232,7 +232,7 @@ class Engine:
                 )
 
     def unload(self) -> None:
-        """Free the pair and its snapshots, and end the child processes that nobody else uses now."""
+        """Free the pair and its snapshots, and end idle child processes."""
         self._free()
         renderer.end_idle()
         media_process.end_idle()

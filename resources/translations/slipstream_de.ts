@@ -7085,6 +7085,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>media_stopped</source>
+            <extracomment>Reading “{name}” was stopped. Try again.</extracomment>
+            <translation>Das Lesen von „{name}“ wurde abgebrochen. Versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>pdf_bytes</source>
             <extracomment>The file “{name}” is too large. The limit for PDFs is {limit} MB. Attach part of it.</extracomment>
             <translation>Die Datei „{name}“ ist zu groß. PDFs dürfen bis zu {limit} MB groß sein. Hängen Sie einen Teil an.</translation>

@@ -7085,6 +7085,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>media_stopped</source>
+            <extracomment>Reading “{name}” was stopped. Try again.</extracomment>
+            <translation>“{name}”的读取已停止。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>pdf_bytes</source>
             <extracomment>The file “{name}” is too large. The limit for PDFs is {limit} MB. Attach part of it.</extracomment>
             <translation>文件“{name}”太大。PDF 上限为 {limit} MB。请附加其中一部分。</translation>

@@ -397,12 +397,12 @@ class TestChat:
     ) -> None:
         engine, name = ScriptedEngine(can_see=True), str(images / "a b.png")
         first, second = (f"/image {name}", f"/image {name}", "One"), (f"/image {name}", "/image", "Two")
-        self.chat(monkeypatch, engine, *first, *second, "/image no.png", "/image ~nobody/a.png")
+        self.chat(monkeypatch, engine, *first, *second, "/image no.png", "/image ~no-such-user/a.png")
         assert [[len(message.images) for message in request.messages] for request in engine.requests] == [[0, 2], [0, 2, 0, 0]]
         assert engine.requests[0].messages[1].images[0].data == (images / "a b.png").read_bytes()
         shown = capsys.readouterr().err
         assert "shows “a b.png”, “a b.png”." in shown and "Images removed." in shown and "Can't read “no.png”" in shown
-        assert "Can't read “~nobody/a.png”" in shown
+        assert "Can't read “~no-such-user/a.png”" in shown
 
     def test_a_model_that_cannot_see_is_shown_no_image(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], images: Path

@@ -126,7 +126,7 @@ def test_the_detail_sets_the_number_of_soft_tokens(engines: dict[str, Engine]) -
     for detail in ("low", "auto", "high"):
         shown = (Message("user", "", images=(replace(picture("wide"), detail=detail),)),)
         counts.append(engines["gemma4_causal"].count_tokens(CountTokens(shown)).tokens)
-    assert counts[0] < counts[1] < counts[2]
+    assert counts[0] <= counts[1] < counts[2]  # this checkpoint's own limit is that of low detail
 
 
 class TestErrors:
