@@ -12,6 +12,7 @@ from mlx_engine.formats.call_reader import CallReader
 from mlx_engine.formats.format_registry import FORMATS
 from mlx_engine.formats.mlx_lm_calls import MlxLmCalls
 from mlx_engine.formats.muse import Muse
+from mlx_engine.formats.typed_values import typed
 from tests.examples import sampled
 from tests.mlx_engine.formats import made_calls
 from tests.mlx_engine.formats.made_calls import TOOLS, WRITTEN, call, format_of, tokenizer_of, written
@@ -251,3 +252,9 @@ def test_calls_have_different_ids_or_those_of_the_model():
         "functions.clock:0",
         "functions.clock:1",
     ]
+
+
+@pytest.mark.parametrize(("text", "value"), [("3.0", 3), ("-0.0", 0), ("1e2", 100), ("3.5", "3.5")])
+def test_integers_may_be_written_as_numbers_with_a_fraction(text: str, value: object) -> None:
+    found = typed(text, frozenset({"integer"}))
+    assert found == value and type(found) is type(value)

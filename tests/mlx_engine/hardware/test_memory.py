@@ -349,3 +349,12 @@ def test_a_long_prompt_takes_the_memory_of_its_keys_and_values(name, length, req
         assert row["held"] - row["prefilled"] <= arithmetic(engine, 512)
     # a chunk's scores and growing arrays: proportional to the length, not to its square
     assert whole["peak"] - whole["held"] <= 2.2 * (half["peak"] - half["held"])
+
+
+def test_no_reply_overtakes_those_that_wait_for_memory(monkeypatch):
+    monkeypatch.setattr(memory, "working_set", lambda: 100)
+    room = memory.ReplyMemory(lambda tokens: (tokens, 0), 0, None)
+    assert room.take("first", 60, 0) and not room.take("large", 90, 0)
+    assert not room.take("small", 10, 0), "it fits, but came later"
+    room.release("first")
+    assert not room.take("small", 10, 0) and room.take("large", 90, 0) and room.take("small", 10, 0)

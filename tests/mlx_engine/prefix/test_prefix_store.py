@@ -252,3 +252,14 @@ def test_several_programs_can_create_a_store_at_the_same_time(tmp_path: Path, ca
         for thread in threads:
             thread.join()
     assert not caplog.records
+
+
+def test_a_part_with_a_changed_byte_is_deleted(store):
+    save(store, tokens_of(1, 1024))
+    first, *others = store.whole_parts(PAIR, tokens_of(1, 1024))
+    file = store.path(first)
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1  # a value of an array, which its header doesn't tell
+    file.write_bytes(data)
+    assert store.path(first) is None and not file.exists()
+    assert all(store.path(part) is not None for part in others)

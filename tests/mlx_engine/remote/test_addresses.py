@@ -162,3 +162,12 @@ def test_an_expired_certificate_needs_no_authority(code: int, expected: str) -> 
     error = httpx2.ConnectError("")
     error.__cause__ = cause
     assert unreachable(Endpoint("https://lab"), error).text.code == expected
+
+
+@pytest.mark.parametrize("url", ["http://8.8.8.8", "8.8.8.8:8000/v1", "http://[2606:4700::1111]:80"])
+def test_public_addresses_are_only_reached_encrypted(url: str) -> None:
+    open_url = url if "://" in url else f"http://{url}"
+    for endpoint in (Endpoint(open_url, "demo"), Endpoint("https://8.8.8.8", "demo", plain_url=open_url)):
+        with pytest.raises(UserError, match="isn't encrypted"):
+            checked(endpoint)
+    assert checked(Endpoint(open_url.replace("http", "https"), "demo")).url.startswith("https")

@@ -173,3 +173,15 @@ def test_a_stop_sequence_is_told_from_an_end_token(name: str, value: object, exp
     assert [*stream.events(json.dumps({"choices": [{"finish_reason": "stop", name: value}]}))] == []
     end = stream.end()
     assert (end.reason, end.stop_string) == expected
+
+
+@given(
+    st.lists(st.text(max_size=4), min_size=1, max_size=5), st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=3)
+)
+def test_the_pieces_of_a_call_are_joined(arguments: list[str], name: list[str]) -> None:
+    stream, events = ReplyStream(CONNECTION, GenerationRequest()), list[Event]()
+    pieces = [{"id": "7", "function": {"name": part}} for part in name] + [{"function": {"arguments": part}} for part in arguments]
+    for piece in pieces:
+        events += stream.events(json.dumps({"choices": [{"delta": {"tool_calls": [{"index": 0, **piece}]}}]}))
+    events += stream.events(json.dumps({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}))
+    assert events == [ToolCall("7", "".join(name), "".join(arguments) or "{}")]
