@@ -222,7 +222,7 @@ class Engine:
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
-                self._room = _reply_memory(target, drafter, event.held)
+                self._room = _reply_memory(event)
                 plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
                     event.info,
@@ -449,7 +449,8 @@ def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
         return ""
 
 
-def _reply_memory(target: Path, drafter: Path | None, weights: int) -> memory.ReplyMemory:
+def _reply_memory(pair: LoadedPair) -> memory.ReplyMemory:
+    target, drafter = pair.folders
     configs = read_config(target), read_config(drafter) if drafter else None
     facts = machine.load_facts()
 
@@ -458,4 +459,4 @@ def _reply_memory(target: Path, drafter: Path | None, weights: int) -> memory.Re
         workspace = fit.lines[-1].bytes or 0
         return fit.needed - workspace, workspace
 
-    return memory.ReplyMemory(needs, weights, machine.allocation_limit(facts))
+    return memory.ReplyMemory(needs, lambda: pair.held, machine.allocation_limit(facts))

@@ -96,11 +96,11 @@ class ReplyMemory:
 
     Args:
         needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
-        weights: bytes of the pair's weights.
+        weights: returns the bytes that the pair holds for all replies.
         limit: bytes that can be allocated, or None if unknown.
     """
 
-    def __init__(self, needs: Callable[[int], tuple[int, int]], weights: int, limit: int | None) -> None:
+    def __init__(self, needs: Callable[[int], tuple[int, int]], weights: Callable[[], int], limit: int | None) -> None:
         self._needs, self._weights, self._limit = needs, weights, limit
         self._taken: dict[Hashable, tuple[int, int]] = {}
         self._waiting: list[Hashable] = []
@@ -112,7 +112,7 @@ class ReplyMemory:
             tokens: the tokens.
             images: bytes that the images of its prompt need.
         """
-        return self._limit is None or self._weights + images + sum(self._needs(tokens)) <= self._limit
+        return self._limit is None or self._weights() + images + sum(self._needs(tokens)) <= self._limit
 
     def take(self, reply: Hashable, tokens: int, snapshots: int, images: int = 0) -> bool:
         """Reserve memory for a reply, and return whether the reply can begin.
@@ -131,7 +131,7 @@ class ReplyMemory:
             return False
         caches, largest = self._needs(tokens)
         needed = [*self._taken.values(), (caches + images, largest)]
-        together = self._weights + snapshots + sum(each for each, _ in needed) + max(each for _, each in needed)
+        together = self._weights() + snapshots + sum(each for each, _ in needed) + max(each for _, each in needed)
         if self._taken and together > working_set():
             return False
         self._waiting.remove(reply)

@@ -114,8 +114,14 @@ class ImageReader:
             del self._tokens[next(iter(self._tokens))]
         yield tokens
 
+    @property
+    def held(self) -> int:
+        """Bytes of the tower and of soft tokens in memory."""
+        tower = self.rules.weight_bytes(self._dtype.size) if self._tower else 0
+        return tower + sum(tokens.nbytes for tokens in self._tokens.values())
+
     def bytes(self, spans: Sequence[ImageSpan]) -> int:
-        """Return the bytes that a prompt's images need.
+        """Return the bytes that a prompt's images need besides those that are held.
 
         These are the tower, its largest pass with the pixels, and soft tokens.
         """
@@ -125,7 +131,7 @@ class ImageReader:
         values = [3 * (span.end - span.start) * rules.side**2 for span in spans]  # decoded, and twice as floating-point patches
         largest = max(rules.pass_bytes(span.grid, element) + 9 * count for span, count in zip(spans, values, strict=True))
         tokens = sum(span.end - span.start for span in spans) * rules.hidden * element
-        return rules.weight_bytes(element) + largest + min(tokens, FEATURE_BYTES)
+        return (0 if self._tower else rules.weight_bytes(element)) + largest + min(tokens, FEATURE_BYTES)
 
     def forget(self) -> None:
         """Forget soft tokens.

@@ -95,11 +95,12 @@ class LoadedPair:
 
     @property
     def held(self) -> int:
-        """Bytes of all weights in memory.
+        """Bytes of all weights in memory, and of soft tokens.
 
         On a CPU, weights take more memory than in their files. A quantized drafter takes less.
         """
-        return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
+        drafter = sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0
+        return self.weights.held + drafter + (self.images.held if self.images else 0)
 
     def use_costs(self, table: CostTable) -> None:
         """Use these costs to choose widths, starting with the next reply."""

@@ -176,15 +176,23 @@ def test_a_reply_is_canceled_while_its_image_is_decoded(engines: dict[str, Engin
 
 
 def test_memory_is_reserved_for_images() -> None:
-    room = ReplyMemory(lambda tokens: (tokens, 10), 100, 1000)
+    room = ReplyMemory(lambda tokens: (tokens, 10), lambda: 100, 1000)
     assert room.fits(500, 390) and not room.fits(500, 391)
 
 
 def test_an_image_needs_memory_for_its_pixels_the_tower_and_soft_tokens(engines: dict[str, Engine]) -> None:
     reader = engines["qwen3_5"].pair.images
     assert reader is not None
+    engines["qwen3_5"].free_memory()
     small, large = ([ImageSpan(0, grid, "a")] for grid in ((2, 2), (40, 40)))
-    assert reader.bytes([]) == 0 < reader.rules.weight_bytes(4) < reader.bytes(small) < reader.bytes(large)
+    tower = reader.rules.weight_bytes(4)
+    assert reader.bytes([]) == 0 < tower < reader.bytes(small) < reader.bytes(large)
+    before, alone = engines["qwen3_5"].pair.held, reader.bytes(small)
+    reply(engines["qwen3_5"], asked(SHOWN, max_tokens=1))
+    assert reader.bytes(small) == alone - tower, "it is held for all replies"
+    assert engines["qwen3_5"].pair.held > before + tower, "with soft tokens"
+    reader.release()
+    assert engines["qwen3_5"].pair.held == before
 
 
 @pytest.mark.parametrize("at", ["tower", "prompt", "reply"])

@@ -231,7 +231,7 @@ def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
 def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
     request = tokens(PROMPT, max_tokens=12, ignore_eos=True)
     wanted = reply(tiny, request).tokens
-    room = memory.ReplyMemory(lambda count: (count, 0), 0, None)
+    room = memory.ReplyMemory(lambda count: (count, 0), lambda: 0, None)
     monkeypatch.setattr(tiny, "_room", room)
     monkeypatch.setattr(memory, "working_set", lambda: 60 + tiny.snapshots.nbytes)
     one, two, three, four = (begin(tiny, request) for _ in range(4))  # each takes 23
@@ -252,7 +252,7 @@ def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
 
 
 def test_a_prompt_that_can_never_fit_is_refused(tiny, monkeypatch):
-    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 5), 100, 120))
+    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 5), lambda: 100, 120))
     assert list(tiny.generate(tokens(PROMPT, max_tokens=1000)))[-1].reason == "eos"
     refused = list(tiny.generate(tokens(PROMPT * 2, max_tokens=1)))
     assert [event.code for event in refused] == ["reply_memory"]

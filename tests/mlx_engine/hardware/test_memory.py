@@ -353,7 +353,7 @@ def test_a_long_prompt_takes_the_memory_of_its_keys_and_values(name, length, req
 
 def test_no_reply_overtakes_those_that_wait_for_memory(monkeypatch):
     monkeypatch.setattr(memory, "working_set", lambda: 100)
-    room = memory.ReplyMemory(lambda tokens: (tokens, 0), 0, None)
+    room = memory.ReplyMemory(lambda tokens: (tokens, 0), lambda: 0, None)
     assert room.take("first", 60, 0) and not room.take("large", 90, 0)
     assert not room.take("small", 10, 0), "it fits, but came later"
     room.release("first")
