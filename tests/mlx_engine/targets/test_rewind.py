@@ -1,5 +1,7 @@
 """After a rewind, caches equal those of a run without the rejected tokens; unknown caches are refused by name."""
 
+import json
+
 import mlx.core as mx
 import numpy as np
 import pytest
@@ -11,7 +13,6 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.targets.caches import Caches, adapter
 from mlx_engine.targets.target import _Tap
 from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.decoding.test_lossless import CASES
 
 token_lists = st.lists(st.integers(3, 123), min_size=1, max_size=12)
 
@@ -52,7 +53,8 @@ def test_a_cache_that_cannot_be_rewound_is_refused_by_name():
 def test_taps_return_layer_outputs_and_are_removed_on_release(tiny):
     target = tiny.pair.target
     reference = mx.load(str(GOLDEN / "e2e_qwen3" / "features.safetensors"))
-    prompt = mx.array(CASES["cases"][0]["prompt_ids"])
+    cases = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())["cases"]
+    prompt = mx.array(cases[0]["prompt_ids"])
     logits, features = target.forward_tapped(prompt, target.caches())
     # float32 compared with torch's float32: section 5 of tests/golden/README.md; a tenth of the logits' tolerance for features
     assert mx.abs(features - reference["prompt_0.features"]).max().item() < 1e-4
