@@ -267,9 +267,7 @@ def test_quitting_asks_while_programs_wait_for_replies(start: Start, monkeypatch
         assert one.get("/v1/models").status_code == 200
     assert questions == ["2 programs are using the server. If you quit now, all replies will stop."]
     assert app.window.quit() and len(questions) == 2
-    for one_asking in asking:
-        one_asking.thread.join(120)
-        assert not one_asking.thread.is_alive()
+    app.until(lambda: not any(one_asking.thread.is_alive() for one_asking in asking))
 
 
 def test_quitting_does_not_ask_while_the_server_is_idle(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
