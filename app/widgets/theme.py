@@ -11,6 +11,7 @@ from app.system import macos
 from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 from app.widgets.formulas import Typesetter
+from app.widgets.picture_loader import PictureLoader
 from app.widgets.style_sheet import style_sheet
 
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
@@ -46,6 +47,7 @@ class Theme(QObject):
         self.text_font = _text_font(app)
         self.code_font = _code_font(self.text_font)
         self.typesetter = Typesetter(self)
+        self.pictures = PictureLoader(self)
         app.setFont(self.text_font)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         app.styleHints().accessibility().contrastPreferenceChanged.connect(self._apply)
