@@ -160,7 +160,10 @@ def test_no_two_modules_share_a_name() -> None:
 
 
 # Views that are composed of another view's widgets. Their state is in app/session.
-COMPOSED = {("chat", "tools"), ("chat", "transcript"), ("compare", "transcript"), ("models", "machine")}
+COMPOSED = {
+    *{("chat", "tools"), ("chat", "transcript"), ("compare", "transcript"), ("models", "machine")},
+    *{("chat", "pictures"), ("compare", "pictures"), ("transcript", "pictures")},
+}
 
 
 def test_views_import_only_views_that_they_are_composed_of() -> None:

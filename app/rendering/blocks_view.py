@@ -24,6 +24,7 @@ from app.rendering.blocks import (
 )
 from app.rendering.code_view import CodeView
 from app.rendering.lazy_stack import LazyStack
+from app.rendering.page_links import with_page_links
 from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange
@@ -51,6 +52,7 @@ class BlocksView(LazyStack):
         self._theme = theme
         self._quiet = quiet
         self._plain = False
+        self.last_page = 0  # up to which cited pages are linked
         self.parts: list[DocumentPart] = []
         self._blocks: list[Block] = []
         self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
@@ -88,7 +90,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _apply(self, change: BlockChange) -> None:
-        self._blocks[change.first :] = change.blocks
+        self._blocks[change.first :] = with_page_links(change.blocks, self.last_page)
         self._underlines.forget(change.first)
         first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))

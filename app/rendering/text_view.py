@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
 from app.rendering.blocks import OBJECT, MathBlock, ParagraphBlock, RuleBlock, TextBlock, TextSpan
+from app.rendering.page_links import link_tip
 from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.text.language import tr
 from app.widgets.controls import as_tooltip
@@ -133,7 +134,7 @@ class DocumentView(QTextEdit):
         if span.link:
             form.setAnchor(True)
             form.setAnchorHref(span.link)
-            form.setToolTip(as_tooltip(span.link))
+            form.setToolTip(as_tooltip(link_tip(span.link)))
             form.setForeground(QColor(self._theme.colors.accent))
             form.setFontUnderline(True)
         return form

@@ -50,6 +50,7 @@ class Variant:
     checked: bool = False  # the hub has responded
     auto_order: int | None = None  # at which Auto tries this drafter
     removable: bool = False  # in the hub cache
+    sees: bool = False  # whether the target sees images, as far as it is known before loading
 
     @property
     def kind(self) -> str:
@@ -144,7 +145,7 @@ class Candidate:
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
         if self.shown.size and self.shown.estimated:
             weights = tr("About {size}", size=weights)
-        return f"{weights} · {self.verdict_text}"
+        return " · ".join([weights, self.verdict_text, *([tr("Sees images")] if self.shown.sees else [])])
 
     @property
     def confirmed(self) -> bool:
@@ -183,7 +184,8 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
     def found(one: Candidate) -> bool:
         repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
-        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, one.summary if one.endpoint else "")).casefold()
+        summary = one.summary if one.endpoint or one.shown.sees else ""
+        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, summary)).casefold()
         passes = {
             "all": True,
             "fits": one.fits,

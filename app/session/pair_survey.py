@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from app.session.model_list import Candidate, Folders, Variant, best_first
 from app.session.recommendation import MIN_SPEED, estimate_size, needs_gpu, recommend, too_slow, weights_fit
@@ -119,7 +120,8 @@ class Estimator:
             UserError: a folder can't be read.
         """
         configs = [read_config(folder) for folder in folders if folder]
-        variant = replace(variant, folders=folders, chat_problem=folder_template_problem(folders[0], configs[0]))
+        chat_problem = folder_template_problem(folders[0], configs[0])
+        variant = replace(variant, folders=folders, chat_problem=chat_problem, sees=_sees(folders[0], configs[0]))
         return self.from_files(variant, configs, pair_bytes(*folders))
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
@@ -142,7 +144,8 @@ class Estimator:
         removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
         folders = target.folder, drafter.folder if drafter else None
         chat_problem = folder_template_problem(target.folder, target.config)
-        variant = replace(variant, folders=folders, removable=removable, chat_problem=chat_problem)
+        can_see = _sees(target.folder, target.config)
+        variant = replace(variant, folders=folders, removable=removable, chat_problem=chat_problem, sees=can_see)
         sizes = target.bytes - target.head, (drafter.head or drafter.bytes) if drafter else 0
         return self.from_files(variant, [model.config for model in models], sizes)
 
@@ -154,6 +157,18 @@ class Estimator:
         if target is None or (drafter is None and variant.pair.drafter):
             return self.from_size(variant, name, total)
         return self.from_models(variant, target, drafter)
+
+
+def _sees(folder: Path, config: dict) -> bool:
+    from mlx_engine.vision.vision_checkpoint import sees  # imports NumPy, which the window doesn't wait for
+
+    return sees(folder, config)
+
+
+def _family_sees(family: object) -> bool:
+    from mlx_engine.vision.vision_checkpoint import SEEING
+
+    return family in SEEING
 
 
 def _names(variant: Variant) -> tuple[str, str]:
@@ -175,7 +190,8 @@ def check_hub(variant: Variant) -> Variant:
     found = inspect_pair(Hub(), cache, variant.pair)
     to_download, license = found.size - found.on_disk, found.listings[0].license or ""
     variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
-    variant = replace(variant, chat_problem=found.chat_problem)
+    can_see = _family_sees(found.configs[0].get("model_type")) and found.configs[0].get("vision_config") is not None
+    variant = replace(variant, chat_problem=found.chat_problem, sees=can_see)
     variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
     return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
 
@@ -199,10 +215,11 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
     for target in entry.targets:
         label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
         for drafter in (*entry.drafters, *_own_heads(target.repo, models)):
-            variant = Variant(label, Pair(target.repo, drafter.repo), target.bits, drafter, context=entry.context)
+            pair, can_see = Pair(target.repo, drafter.repo), _family_sees(entry.family)  # MLX copies usually keep the tower
+            variant = Variant(label, pair, target.bits, drafter, context=entry.context, sees=can_see)
             variants.append(estimator.from_pair(variant, entry.name, estimate_size(entry, target, drafter)[0], models))
         if not entry.drafters:
-            variants.append(Variant(label, bits=target.bits, context=entry.context))
+            variants.append(Variant(label, bits=target.bits, context=entry.context, sees=_family_sees(entry.family)))
     variants.sort(key=lambda variant: variant.folders is None)  # downloaded ones first
     name, note = entry.name, entry.note
     if BUILT_IN in entry.tags:

@@ -23,6 +23,7 @@ from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
+from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
@@ -80,6 +81,7 @@ class Services(QObject):
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
         self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
+        self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, self.preferences, self)

@@ -10,6 +10,8 @@ from app.session.commands import Command, Commands
 from app.text.language import number, tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
 
+IMAGES = "*.jpg *.jpeg *.png *.webp *.gif *.heic *.heif *.tif *.tiff"
+
 
 class ChatFiles:
     """The dialogs for files of chats."""
@@ -37,7 +39,8 @@ class ChatFiles:
         )
 
     def attach(self) -> None:
-        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", tr("Text, code, and PDF (*)"))
+        filters = (tr("Images, PDF, text, and code (*)"), tr("Images ({patterns})", patterns=IMAGES), tr("PDF (*.pdf)"))
+        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", ";;".join(filters))
         self._attachments.attach([Path(file) for file in files])
 
     def export(self) -> None:

@@ -22,6 +22,7 @@ from app.views.machine.this_mac import ThisMacDialog
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import ServerDialog
+from app.views.settings.chat_files_row import ChatFilesRow
 from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
@@ -130,6 +131,7 @@ class Dialogs(QObject):
     def _privacy(self, form: Form) -> QWidget:
         page = QWidget()
         SavedPromptsRows(self._theme, self._services.saved_prompts, form, page)
+        ChatFilesRow(self._theme, self._services.library, form, page)
         text = tr(
             "Your chats stay on this computer unless you connect to a server. Slipstream uses the network only to find and "
             "download models, to connect to servers and tools that you choose, and to check for updates if you turn that on."

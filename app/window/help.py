@@ -177,7 +177,19 @@ def menu_shortcuts(commands: Commands) -> Shortcuts:
         shown = [command for command, _ in menu.commands() if command.visible and command.shortcut]
         if shown:
             found[plain_title(menu.text)] = [(command.plain_text, command.shortcut) for command in shown]
+    move = tr("Move an attachment to the left or right")
+    found[tr("Images")] = [
+        (move, _native("Alt+Left", "Alt+Right")),
+        (tr("Remove an attachment"), _native("Del")),
+        (tr("Previous or next image"), _native("Left", "Right")),
+        (tr("Zoom in or out"), "+, −"),
+        (tr("Fit into the window, or actual size"), "0, 1"),
+    ]
     return found
+
+
+def _native(*keys: str) -> str:
+    return ", ".join(QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText) for key in keys)
 
 
 def _read(page: str) -> str:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
@@ -15,10 +14,10 @@ from app.session.recommendation import recommend
 from app.session.services import Services
 from app.text.language import number, sentences, tr
 from app.views.chat.announcer import Announcer
+from app.views.chat.dropped import Dropped, DropTarget
 from app.views.chat.foot import Foot
 from app.views.sidebar.sidebar import Sidebar
 from app.views.tools.server_card import host
-from app.views.transcript.attachment_chips import DropTarget
 from app.views.transcript.transcript import Transcript
 from app.widgets.layout import column
 from app.widgets.save_dialog import choose, confirm
@@ -27,6 +26,7 @@ from app.window.chat_files import ChatFiles
 from app.window.dialogs import Dialogs
 from app.window.focus_keeper import FocusKeeper
 from app.window.menus import Menus
+from app.window.screenshot import Screenshot
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
 from app.window.window_commands import choices, dialog_commands, setting_commands, text_commands, window_commands
@@ -76,7 +76,6 @@ class MainWindow(QMainWindow):
         self._focus_keeper = FocusKeeper(self, chat, self.composer.field)
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
-        self.drop_target.image_dropped.connect(self.composer.field.image_pasted)
         self.dialogs = Dialogs(self, theme, services)
         self._add_commands()
 
@@ -89,7 +88,7 @@ class MainWindow(QMainWindow):
         self.composer.stop_requested.connect(self.commands.runner("stop"))
         self.composer.paged.connect(self.transcript.page)
         self.foot.unsaved.button.clicked.connect(self.commands.runner("export"))
-        self.composer.attach_requested.connect(self.commands.runner("attach"))
+        self.composer.attach_requested.connect(self._choose_attachment)
         self.composer.edit_cancelled.connect(session.cancel_edit)
         self.transcript.sample_chosen.connect(session.send)
         self.transcript.welcome.calculation_chosen.connect(partial(session.send, example="calculator"))
@@ -102,6 +101,7 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.call_canceled.connect(reply_runner.cancel_call)
         reply_runner.asked.connect(lambda: QApplication.alert(self))
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
+        self.foot.unread.button.clicked.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(activity.use)
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
         self.transcript.message_actions.compare.connect(services.comparer.compare_turn)
@@ -158,6 +158,7 @@ class MainWindow(QMainWindow):
         commands.add(*setting_commands(preferences, services.updates))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
         commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
+        commands.add(Screenshot(services.attachments, self.composer.focus, self).command())
         commands.add(*appearances, *contrasts)
         self.menus = Menus(self, commands, menus)
         commands.selection = self._selection
@@ -239,9 +240,17 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         self.drop_target.dragEnterEvent(event)
 
-    @Slot(list)
-    def _attach(self, files: list[Path]) -> None:
-        self.services.attachments.attach(files)
+    @Slot()
+    def _choose_attachment(self) -> None:
+        """Ask for files, or show a menu if there are other ways to attach."""
+        if self.commands["screenshot"].visible:
+            self.menus.show_above("attach screenshot", self.composer.attach_button)
+        else:
+            self.commands.run("attach")
+
+    @Slot(object)
+    def _attach(self, found: Dropped) -> None:
+        self.composer.attach(found)
         self.composer.focus()
 
     @Slot()
@@ -281,6 +290,7 @@ class MainWindow(QMainWindow):
             self.quitting = self._may_quit()
             event.setAccepted(self.quitting)
             if self.quitting:
+                self.theme.pictures.close()
                 self.closed.emit()
             else:
                 self.quits_when_closed = sys.platform != "darwin"

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMainWindow, QMenu
+from PySide6.QtWidgets import QMainWindow, QMenu, QWidget
 
 from app.session.commands import Command, Commands, Menu
 from app.text.language import tr
@@ -37,7 +37,7 @@ class Menus(QObject):
         return self._actions[self._commands[id]]
 
     def _bar(self) -> tuple[Menu, ...]:
-        files = "new_chat new_folder - models tune tools attach - import_chats export export_all - close_window settings quit"
+        files = "new_chat new_folder - models tune tools - attach screenshot - import_chats export export_all"
         edit = "undo redo - cut copy paste - select_all - copy_reply"
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"
@@ -45,7 +45,7 @@ class Menus(QObject):
         chats = "rename pin move_to_folder duplicate delete delete_all - previous_chat next_chat"
         support = "this_mac logs report - check_for_updates check_at_launch - about"
         titles = {
-            tr("&File"): files,
+            tr("&File"): f"{files} - close_window settings quit",
             tr("&Edit"): f"{edit} - {find}",
             tr("&View"): f"sidebar {looks} - palette focus_message focus_list scroll_to_end",
             tr("&Chat"): f"{replies} - chat_settings - {chats}",
@@ -108,11 +108,18 @@ class Menus(QObject):
         if index.isValid() and not chats.selectionModel().isSelected(index):
             chats.setCurrentIndex(index)
         chats.setFocus()  # commands act on the list
+        self._popup(_ROW_MENUS["chats" if len(chats.selected) > 1 else chats.current[0]], chats, chats.viewport().mapToGlobal(at))
+
+    def show_above(self, ids: str, source: QWidget) -> None:
+        """Open a menu with these commands above a button."""
+        self._popup(ids, source, source.mapToGlobal(QPoint()), above=True)
+
+    def _popup(self, ids: str, parent: QWidget, at: QPoint, above: bool = False) -> None:
         self.refresh()
-        menu = QMenu(chats)
+        menu = QMenu(parent)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._fill(menu, self._items(_ROW_MENUS["chats" if len(chats.selected) > 1 else chats.current[0]]))
-        menu.popup(chats.viewport().mapToGlobal(at))
+        self._fill(menu, self._items(ids))
+        menu.popup(at - QPoint(0, menu.sizeHint().height() if above else 0))
 
 
 def _update(action: QAction, command: Command) -> None:

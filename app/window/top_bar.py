@@ -160,4 +160,7 @@ def about(pair: PairInfo) -> list[str]:
         drafter = tr("Drafter: {name} ({size})", name=pair.drafter, size=size(pair.drafter_bytes))
         target = tr("Target: {name} ({size})", name=pair.target, size=size(pair.target_bytes))
         lines = [target, drafter if pair.drafter else tr("No drafter")]
-    return [*lines, tr("Context: {count} tokens", count=number(pair.context_limit))] if pair.context_known else lines
+    lines += [tr("Context: {count} tokens", count=number(pair.context_limit))] if pair.context_known else []
+    if pair.can_see or pair.why_cannot_see is None:
+        return [*lines, tr("Sees images") if pair.can_see else tr("Can't see images")]
+    return [*lines, tr("Can't see images: {why}", why=translated(pair.why_cannot_see))]

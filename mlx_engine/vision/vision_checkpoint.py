@@ -16,6 +16,7 @@ from mlx_engine.vision.qwen_rules import QwenRules
 from mlx_engine.vision.vision_fields import VisionFields, unusable
 
 _QWEN, _GEMMA = ("qwen3_5", "qwen3_5_moe"), ("gemma4", "gemma4_unified")
+SEEING = frozenset((*_QWEN, *_GEMMA))  # families of targets that see, if their checkpoint has the tower
 # Names and defaults of the IDs: image token, the token before an image, and the one after it
 _TOKENS = {
     _QWEN: (("image_token_id", 248_056), ("vision_start_token_id", 248_053), ("vision_end_token_id", 248_054)),
@@ -82,6 +83,15 @@ def read_rules(folder: Path, config: dict[str, Any]) -> ImageRules:
     if names is _QWEN:
         return QwenRules.read(common, vision, processor, text)
     return GemmaRules.read(common, vision, processor, text)
+
+
+def sees(folder: Path, config: dict[str, Any]) -> bool:
+    """Return whether a target sees images, by its folder."""
+    try:
+        read_rules(folder, config)
+    except UserError:
+        return False
+    return True
 
 
 def tower_tensors(folder: Path, family: str) -> dict[str, StoredTensor]:

@@ -54,6 +54,11 @@
             <translation>Lange Zeilen umbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>Show page {number}</source>
+            <translation>Seite {number} anzeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>Tabelle</translation>
@@ -522,6 +527,11 @@
             <location filename="../../app/session/model_list.py" />
             <source>Not supported yet</source>
             <translation>Noch nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Sees images</source>
+            <translation>Sieht Bilder</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -1785,6 +1795,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
+            <source>Image {number}</source>
+            <translation>Bild {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
             <source>Message</source>
             <translation>Nachricht</translation>
         </message>
@@ -1805,11 +1820,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Slipstream can't read images yet.</source>
-            <translation>Slipstream kann noch keine Bilder lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Stop</source>
             <translation>Stopp</translation>
         </message>
@@ -1820,8 +1830,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
+            <source>This image is on a web page. Save it first, then attach the file.</source>
+            <translation>Dieses Bild liegt auf einer Webseite. Sichern Sie es zuerst und hängen Sie dann die Datei an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
             <source>{name} and {count} more</source>
             <translation>{name} und {count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dropped.py" />
+            <source>Drop files and images to attach them</source>
+            <translation>Dateien und Bilder hier ablegen, um sie anzuhängen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1865,11 +1885,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Note</source>
-            <translation>Hinweis</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Open Chat</source>
             <translation>Chat öffnen</translation>
         </message>
@@ -1907,6 +1922,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot_bar.py" />
+            <source>Note</source>
+            <translation>Hinweis</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -1977,6 +1997,41 @@
             <location filename="../../app/views/chat/notice_bar.py" />
             <source>Use Demo</source>
             <translation>Demo verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Choose Model…</source>
+            <translation>Modell wählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Choose a model that sees images</source>
+            <translation>Ein Modell wählen, das Bilder sieht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Not read: {names}.</source>
+            <translation>Nicht gelesen: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>This model can't see images.</source>
+            <translation>Dieses Modell kann keine Bilder sehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{count} more</source>
+            <translation>{count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{name} (lost)</source>
+            <translation>{name} (verloren)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{name} (pages {pages})</source>
+            <translation>{name} (Seiten {pages})</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -3120,6 +3175,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Can't see images</source>
+            <translation>Sieht keine Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Download</source>
             <translation>Laden</translation>
         </message>
@@ -3152,6 +3212,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Fits, with little memory to spare.</source>
             <translation>Passt, mit wenig freiem Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Images</source>
+            <translation>Bilder</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3212,6 +3277,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Recurrent state</source>
             <translation>Rekurrenter Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Sees images and pages of PDFs</source>
+            <translation>Sieht Bilder und PDF-Seiten</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3609,6 +3679,231 @@
             <translation>{name} wurde heruntergeladen und überprüft.</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>1 page</source>
+            <translation>1 Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>As Picture</source>
+            <translation>Als Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>As Text</source>
+            <translation>Als Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Don't Send</source>
+            <translation>Nicht senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Don't send the selected pages</source>
+            <translation>Ausgewählte Seiten nicht senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has a table</source>
+            <translation>Enthält eine Tabelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has figures</source>
+            <translation>Enthält Abbildungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has notes or form fields</source>
+            <translation>Enthält Notizen oder Formularfelder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>No page fits in the context.</source>
+            <translation>Keine Seite passt in den Kontext.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>No text</source>
+            <translation>Kein Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Not sent</source>
+            <translation>Nicht gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Only the first page fits in the context.</source>
+            <translation>Nur die erste Seite passt in den Kontext.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Only the first {count} pages fit in the context.</source>
+            <translation>Nur die ersten {count} Seiten passen in den Kontext.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Page {number}</source>
+            <translation>Seite {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Pages</source>
+            <translation>Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Picture</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Scanned, or hardly any text</source>
+            <translation>Gescannt oder kaum Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Select pages</source>
+            <translation>Seiten auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Select pages, such as 1-5, 8</source>
+            <translation>Seiten auswählen, zum Beispiel 1-5, 8</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send Page 1</source>
+            <translation>Seite 1 senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send Pages 1–{number}</source>
+            <translation>Seiten 1–{number} senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send the selected pages as pictures</source>
+            <translation>Ausgewählte Seiten als Bilder senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send the selected pages as text</source>
+            <translation>Ausgewählte Seiten als Text senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Show Page</source>
+            <translation>Seite anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Summary</source>
+            <translation>Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Text of page {number}</source>
+            <translation>Text von Seite {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>This model can't see images, so it gets only the text of the pages.</source>
+            <translation>Dieses Modell sieht keine Bilder und erhält nur den Text der Seiten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>This page has no text.</source>
+            <translation>Diese Seite hat keinen Text.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} as pictures</source>
+            <translation>{count} als Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} not sent</source>
+            <translation>{count} nicht gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} pages</source>
+            <translation>{count} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Can't save “{name}”. Choose another folder.</source>
+            <translation>„{name}“ kann nicht gesichert werden. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Image</source>
+            <translation>Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Open</source>
+            <translation>Öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>{name}, page {number}</source>
+            <translation>{name}, Seite {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Actual Size</source>
+            <translation>Originalgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Fit</source>
+            <translation>Anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Fit the image into the window</source>
+            <translation>Bild an das Fenster anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Loading…</source>
+            <translation>Lädt …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Next image</source>
+            <translation>Nächstes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Previous image</source>
+            <translation>Vorheriges Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Zoom in</source>
+            <translation>Vergrößern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Zoom out</source>
+            <translation>Verkleinern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>“{name}” is missing. It can't be shown.</source>
+            <translation>„{name}“ fehlt und kann nicht angezeigt werden.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/server/server_dialog.py" />
             <source>API key</source>
             <translation>API-Schlüssel</translation>
@@ -3705,11 +4000,6 @@
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />
-            <source>Loading…</source>
-            <translation>Lädt …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/server/server_dialog.py" />
             <source>Local Server</source>
             <translation>Lokaler Server</translation>
         </message>
@@ -3795,13 +4085,38 @@
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />
-            <source>{count} more</source>
-            <translation>{count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/server/server_dialog.py" />
             <source>{count} of {total} prompt tokens cached</source>
             <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>1 file</source>
+            <translation>1 Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>Images and PDFs</source>
+            <translation>Bilder und PDFs</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>None in your chats</source>
+            <translation>Keine in Ihren Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>They are deleted with their messages and chats.</source>
+            <translation>Sie werden mit ihren Nachrichten und Chats gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>{count} files</source>
+            <translation>{count} Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>{files} in your chats, {size}</source>
+            <translation>{files} in Ihren Chats, {size}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
@@ -4265,8 +4580,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 Seite</translation>
+            <source>Attached: {name}. Show pages</source>
+            <translation>Angehängt: {name}. Seiten anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4280,8 +4595,13 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Drop files to attach them</source>
-            <translation>Dateien hier ablegen, um sie anzuhängen</translation>
+            <source>Move Left</source>
+            <translation>Nach links bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Move Right</source>
+            <translation>Nach rechts bewegen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4290,8 +4610,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show the pages of {name}</source>
+            <translation>Seiten von {name} anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Show the text of {name}</source>
             <translation>Den Text von {name} anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show {name}</source>
+            <translation>{name} anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4302,11 +4632,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>This text is sent to the model with the message.</source>
             <translation>Dieser Text wird mit der Nachricht an das Modell gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} Seiten</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4452,11 +4777,6 @@
             <location filename="../../app/views/transcript/find_bar.py" />
             <source>Previous match</source>
             <translation>Vorheriger Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5039,6 +5359,31 @@
             <translation>„{line}“ braucht einen Namen, „{mark}“ und einen Wert.</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Image: {name}</source>
+            <translation>Bild: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Missing</source>
+            <translation>Fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Page {number} of {name}</source>
+            <translation>Seite {number} von {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>first frame only</source>
+            <translation>nur erstes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_tile.py" />
+            <source>“{name}” is missing</source>
+            <translation>„{name}“ fehlt</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
@@ -5145,6 +5490,16 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Images ({patterns})</source>
+            <translation>Bilder ({patterns})</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Images, PDF, text, and code (*)</source>
+            <translation>Bilder, PDF, Text und Code (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>Chats importieren</translation>
         </message>
@@ -5165,13 +5520,13 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Slipstream chats</source>
-            <translation>Slipstream-Chats</translation>
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Text, code, and PDF (*)</source>
-            <translation>Text, Code und PDF (*)</translation>
+            <source>Slipstream chats</source>
+            <translation>Slipstream-Chats</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5305,8 +5660,18 @@
         </message>
         <message>
             <location filename="../../app/window/help.py" />
+            <source>Fit into the window, or actual size</source>
+            <translation>An Fenster anpassen oder Originalgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
             <source>Keyboard Shortcuts</source>
             <translation>Tastaturkurzbefehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Move an attachment to the left or right</source>
+            <translation>Anhang nach links oder rechts bewegen</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5315,8 +5680,13 @@
         </message>
         <message>
             <location filename="../../app/window/help.py" />
-            <source>Pages</source>
-            <translation>Seiten</translation>
+            <source>Previous or next image</source>
+            <translation>Vorheriges oder nächstes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Remove an attachment</source>
+            <translation>Anhang entfernen</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5327,6 +5697,11 @@
             <location filename="../../app/window/help.py" />
             <source>Slipstream Help</source>
             <translation>Slipstream-Hilfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Zoom in or out</source>
+            <translation>Vergrößern oder verkleinern</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -5484,6 +5859,21 @@
             <translation>Slipstream sendet diesen Bericht nicht: Prüfen Sie ihn und hängen Sie ihn an Ihre Fehlermeldung an.</translation>
         </message>
         <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Can't take a screenshot. Press Shift-Command-4, then attach the file.</source>
+            <translation>Bildschirmfoto nicht möglich. Drücken Sie Umschalt-Befehl-4 und hängen Sie dann die Datei an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Screenshot</source>
+            <translation>Bildschirmfoto</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Take &amp;Screenshot…</source>
+            <translation>Bildschirm&amp;foto aufnehmen …</translation>
+        </message>
+        <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Answer the last prompt with and without DFlash, side by side</source>
             <translation>Den letzten Prompt mit und ohne DFlash nebeneinander beantworten</translation>
@@ -5492,6 +5882,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Can't be turned off: {why}</source>
             <translation>Kann nicht ausgeschaltet werden: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Can't see images: {why}</source>
+            <translation>Sieht keine Bilder: {why}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -54,6 +54,11 @@
             <translation>长行自动换行</translation>
         </message>
         <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>Show page {number}</source>
+            <translation>显示第 {number} 页</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>表格</translation>
@@ -522,6 +527,11 @@
             <location filename="../../app/session/model_list.py" />
             <source>Not supported yet</source>
             <translation>尚不支持</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Sees images</source>
+            <translation>可查看图像</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -1785,6 +1795,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
+            <source>Image {number}</source>
+            <translation>图像 {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
             <source>Message</source>
             <translation>消息</translation>
         </message>
@@ -1805,11 +1820,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Slipstream can't read images yet.</source>
-            <translation>Slipstream 目前还不能读取图片。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Stop</source>
             <translation>停止</translation>
         </message>
@@ -1820,8 +1830,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
+            <source>This image is on a web page. Save it first, then attach the file.</source>
+            <translation>此图像位于网页上。请先存储，然后附加该文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
             <source>{name} and {count} more</source>
             <translation>{name} 和另外 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dropped.py" />
+            <source>Drop files and images to attach them</source>
+            <translation>拖放文件和图像即可附加</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -1865,11 +1885,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Note</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Open Chat</source>
             <translation>打开对话</translation>
         </message>
@@ -1907,6 +1922,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>“{title}”的工具调用需要您的批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot_bar.py" />
+            <source>Note</source>
+            <translation>提示</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -1977,6 +1997,41 @@
             <location filename="../../app/views/chat/notice_bar.py" />
             <source>Use Demo</source>
             <translation>使用演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Choose Model…</source>
+            <translation>选择模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Choose a model that sees images</source>
+            <translation>选择能看图像的模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>Not read: {names}.</source>
+            <translation>未读取：{names}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>This model can't see images.</source>
+            <translation>此模型无法查看图像。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{count} more</source>
+            <translation>还有 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{name} (lost)</source>
+            <translation>{name}（已丢失）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>{name} (pages {pages})</source>
+            <translation>{name}（第 {pages} 页）</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -3120,6 +3175,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Can't see images</source>
+            <translation>无法查看图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Download</source>
             <translation>下载</translation>
         </message>
@@ -3152,6 +3212,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Fits, with little memory to spare.</source>
             <translation>可以容纳，但剩余内存不多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Images</source>
+            <translation>图像</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3212,6 +3277,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Recurrent state</source>
             <translation>循环状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Sees images and pages of PDFs</source>
+            <translation>可查看图像和 PDF 页面</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3609,6 +3679,231 @@
             <translation>{name} 已下载并通过校验。</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>1 page</source>
+            <translation>1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>As Picture</source>
+            <translation>作为图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>As Text</source>
+            <translation>作为文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Don't Send</source>
+            <translation>不发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Don't send the selected pages</source>
+            <translation>不发送所选页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has a table</source>
+            <translation>含有表格</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has figures</source>
+            <translation>含有图表</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Has notes or form fields</source>
+            <translation>含有批注或表单字段</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>No page fits in the context.</source>
+            <translation>没有任何页面能放入上下文。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>No text</source>
+            <translation>无文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Not sent</source>
+            <translation>未发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Only the first page fits in the context.</source>
+            <translation>只有第一页能放入上下文。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Only the first {count} pages fit in the context.</source>
+            <translation>只有前 {count} 页能放入上下文。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Page {number}</source>
+            <translation>第 {number} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Pages</source>
+            <translation>页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Picture</source>
+            <translation>图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Scanned, or hardly any text</source>
+            <translation>扫描件或几乎无文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Select pages</source>
+            <translation>选择页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Select pages, such as 1-5, 8</source>
+            <translation>选择页面，例如 1-5, 8</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send Page 1</source>
+            <translation>发送第 1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send Pages 1–{number}</source>
+            <translation>发送第 1–{number} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send the selected pages as pictures</source>
+            <translation>将所选页面作为图片发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Send the selected pages as text</source>
+            <translation>将所选页面作为文本发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Show Page</source>
+            <translation>显示页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Summary</source>
+            <translation>摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Text of page {number}</source>
+            <translation>第 {number} 页的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>This model can't see images, so it gets only the text of the pages.</source>
+            <translation>此模型无法查看图像，因此只会收到页面的文本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>This page has no text.</source>
+            <translation>此页没有文本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} as pictures</source>
+            <translation>{count} 页作为图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} not sent</source>
+            <translation>{count} 页不发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} pages</source>
+            <translation>{count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Can't save “{name}”. Choose another folder.</source>
+            <translation>无法存储“{name}”。请选取其他文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Image</source>
+            <translation>图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Open</source>
+            <translation>打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>{name}, page {number}</source>
+            <translation>{name}，第 {number} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Actual Size</source>
+            <translation>实际大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Fit</source>
+            <translation>适合窗口</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Fit the image into the window</source>
+            <translation>使图像适合窗口</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Loading…</source>
+            <translation>正在载入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Next image</source>
+            <translation>下一张图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Previous image</source>
+            <translation>上一张图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Zoom in</source>
+            <translation>放大</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>Zoom out</source>
+            <translation>缩小</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/viewer.py" />
+            <source>“{name}” is missing. It can't be shown.</source>
+            <translation>“{name}”缺失，无法显示。</translation>
+        </message>
+        <message>
             <location filename="../../app/views/server/server_dialog.py" />
             <source>API key</source>
             <translation>API 密钥</translation>
@@ -3705,11 +4000,6 @@
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />
-            <source>Loading…</source>
-            <translation>正在载入…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/server/server_dialog.py" />
             <source>Local Server</source>
             <translation>本地服务器</translation>
         </message>
@@ -3795,13 +4085,38 @@
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />
-            <source>{count} more</source>
-            <translation>还有 {count} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/server/server_dialog.py" />
             <source>{count} of {total} prompt tokens cached</source>
             <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>1 file</source>
+            <translation>1 个文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>Images and PDFs</source>
+            <translation>图像和 PDF</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>None in your chats</source>
+            <translation>聊天中没有</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>They are deleted with their messages and chats.</source>
+            <translation>它们会随消息和聊天一起删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>{count} files</source>
+            <translation>{count} 个文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/chat_files_row.py" />
+            <source>{files} in your chats, {size}</source>
+            <translation>聊天中有 {files}，{size}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
@@ -4265,8 +4580,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 页</translation>
+            <source>Attached: {name}. Show pages</source>
+            <translation>已附加：{name}。显示页面</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4280,8 +4595,13 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Drop files to attach them</source>
-            <translation>将文件拖放到此处以添加附件</translation>
+            <source>Move Left</source>
+            <translation>左移</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Move Right</source>
+            <translation>右移</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4290,8 +4610,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show the pages of {name}</source>
+            <translation>显示 {name} 的页面</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Show the text of {name}</source>
             <translation>显示 {name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Show {name}</source>
+            <translation>显示 {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4302,11 +4632,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>This text is sent to the model with the message.</source>
             <translation>此文本会随消息发送给模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} 页</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -4452,11 +4777,6 @@
             <location filename="../../app/views/transcript/find_bar.py" />
             <source>Previous match</source>
             <translation>上一个匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5039,6 +5359,31 @@
             <translation>“{line}”需要名称、“{mark}”和值。</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Image: {name}</source>
+            <translation>图像：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Missing</source>
+            <translation>缺失</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Page {number} of {name}</source>
+            <translation>{name} 的第 {number} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>first frame only</source>
+            <translation>仅第一帧</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_tile.py" />
+            <source>“{name}” is missing</source>
+            <translation>“{name}”缺失</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>替换</translation>
@@ -5145,6 +5490,16 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Images ({patterns})</source>
+            <translation>图像 ({patterns})</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Images, PDF, text, and code (*)</source>
+            <translation>图像、PDF、文本和代码 (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>导入对话</translation>
         </message>
@@ -5165,13 +5520,13 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Slipstream chats</source>
-            <translation>Slipstream 对话</translation>
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Text, code, and PDF (*)</source>
-            <translation>文本、代码和 PDF (*)</translation>
+            <source>Slipstream chats</source>
+            <translation>Slipstream 对话</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -5305,8 +5660,18 @@
         </message>
         <message>
             <location filename="../../app/window/help.py" />
+            <source>Fit into the window, or actual size</source>
+            <translation>适合窗口或实际大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
             <source>Keyboard Shortcuts</source>
             <translation>键盘快捷键</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Move an attachment to the left or right</source>
+            <translation>向左或向右移动附件</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5315,8 +5680,13 @@
         </message>
         <message>
             <location filename="../../app/window/help.py" />
-            <source>Pages</source>
-            <translation>页面</translation>
+            <source>Previous or next image</source>
+            <translation>上一张或下一张图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Remove an attachment</source>
+            <translation>移除附件</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
@@ -5327,6 +5697,11 @@
             <location filename="../../app/window/help.py" />
             <source>Slipstream Help</source>
             <translation>Slipstream 帮助</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>Zoom in or out</source>
+            <translation>放大或缩小</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -5484,6 +5859,21 @@
             <translation>Slipstream 不会发送此报告：请先检查，再将其附加到您的错误报告中。</translation>
         </message>
         <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Can't take a screenshot. Press Shift-Command-4, then attach the file.</source>
+            <translation>无法截屏。请按 Shift-Command-4，然后附加该文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Screenshot</source>
+            <translation>截屏</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/screenshot.py" />
+            <source>Take &amp;Screenshot…</source>
+            <translation>截屏(&amp;S)…</translation>
+        </message>
+        <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Answer the last prompt with and without DFlash, side by side</source>
             <translation>并排显示使用和不使用 DFlash 对上一个提示词的回答</translation>
@@ -5492,6 +5882,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Can't be turned off: {why}</source>
             <translation>无法关闭：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Can't see images: {why}</source>
+            <translation>无法查看图像：{why}</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

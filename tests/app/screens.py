@@ -47,6 +47,9 @@ from app.session.model_list import Variant  # noqa: E402
 from app.session.picker import Picker  # noqa: E402
 from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
+from app.views.pictures.pdf_dialog import PdfDialog  # noqa: E402
+from app.views.pictures.picture_row import PictureRow  # noqa: E402
+from app.views.pictures.viewer import PictureViewer  # noqa: E402
 from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.views.transcript.call_card import CallCard  # noqa: E402
 from app.views.transcript.unreadable_call import UnreadableCall  # noqa: E402
@@ -63,7 +66,8 @@ from mlx_engine.models.files.tuning_files import LoraRecord  # noqa: E402
 from mlx_engine.models.tuning_needs import TuningNeeds  # noqa: E402
 from mlx_engine.remote.saved_endpoints import SavedEndpoint  # noqa: E402
 from mlx_engine.remote.server import RemoteServer  # noqa: E402
-from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
+from tests.app.pictures import document_data, landscape  # noqa: E402
+from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 from tests.mlx_engine.models.published_speeds import Point  # noqa: E402
 
 ENGLISH = re.compile(
@@ -249,6 +253,30 @@ def show_result(form: EndpointForm, picker: Picker) -> None:
     form.test.click()
 
 
+def attach_pictures(window: MainWindow) -> None:
+    """Attach an image, an animation, and a PDF to the message."""
+    reader = window.services.attachments
+    reader.attach_data(landscape(1600, 1000, "JPEG"), "Seen 湖.jpg")
+    reader.attach_data(landscape(200, 600, "GIF"), "Turm 塔.gif")
+    reader.attach_data(document_data(), "Bericht 报告.pdf")
+    while reader.reading or len(reader.counts) < len(reader.files):
+        settle(30)
+
+
+def show_pictures(window: MainWindow) -> tuple[QDialog, QDialog]:
+    """Return the viewer with the first picture of the chat, and the list of the PDF's pages in the message field."""
+    picture, pages = window.transcript.findChild(PictureRow), window.composer.files.chips[2]
+    pages.open_button.click()
+    picture.open(0)
+    return window.findChild(PictureViewer), window.findChild(PdfDialog)
+
+
+def wait_for_pictures(window: MainWindow) -> None:
+    settle()
+    while window.theme.pictures.busy:
+        settle(30)
+
+
 def skip_report_checks() -> None:
     """They take seconds, in a process of their own."""
     report.child = SimpleNamespace(command=lambda module: ("echo", ["Checks"]))  # type: ignore[assignment]
@@ -262,8 +290,9 @@ def main(code: str, folder: Path | None) -> int:
     home = Path(tempfile.mkdtemp())
     script = [commit("Gedanken 思考", 2, "thinking"), a_round(), commit("Text 文本\n\n```python\nprint(1)\n```", 9), done()]
     gate = threading.Event()
-    scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
-    slipstream = Slipstream(application, DataPaths(home, home, home), lambda: ScriptedEngine(scripts))
+    scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()], [commit("Seite 2, 第 3 页"), done()]]
+    pair = replace(PAIR, can_see=True)
+    slipstream = Slipstream(application, DataPaths(home, home, home), lambda: ScriptedEngine(scripts, pair))
     window = slipstream.window
     slipstream.start()
     window.resize(900, 600)
@@ -314,6 +343,21 @@ def main(code: str, folder: Path | None) -> int:
     gate.set()
     while slipstream.services.activity.busy:
         settle(30)
+    slipstream.services.session.new_chat()
+    attach_pictures(window)
+    window.composer.field.setPlainText("Was? 什么?")
+    wait_for_pictures(window)
+    look("attached", window)
+    ask("Was? 什么?")
+    attach_pictures(window)
+    wait_for_pictures(window)
+    look("images", window)
+    for name, dialog in zip(("viewer", "pages"), show_pictures(window), strict=True):
+        wait_for_pictures(window)
+        look(name, dialog)
+        dialog.close()
+    slipstream.services.session.open_chat(chat)
+    settle(300)
     slipstream.services.session.edit(slipstream.services.session.chat.turns[0])
     look("editing", window)
     slipstream.services.session.cancel_edit()

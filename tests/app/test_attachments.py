@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from pypdf.generic import DecodedStreamObject, NameObject
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
@@ -28,27 +28,9 @@ from mlx_engine.hardware import child_process
 from mlx_engine.media import media_process, pdfs
 from tests.app.chats import same, texts
 from tests.app.conftest import Begin, Running, Session, Start
+from tests.app.pictures import pdf
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_start import PATIENCE_S, python
-
-
-def pdf(*pages: str, password: str = "", algorithm: str = "RC4-128") -> bytes:
-    """A PDF with a line of text on each page; an empty string makes an empty page."""
-    writer = PdfWriter()
-    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
-    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
-    for text in pages:
-        page = writer.add_blank_page(200, 200)
-        resources = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): named})})
-        page[NameObject("/Resources")] = resources
-        content = DecodedStreamObject()
-        content.set_data(f"BT /F1 12 Tf 10 100 Td ({text}) Tj ET".encode() if text else b"")
-        page[NameObject("/Contents")] = writer._add_object(content)
-    if password:
-        writer.encrypt(password, algorithm=algorithm)
-    made = io.BytesIO()
-    writer.write(made)
-    return made.getvalue()
 
 
 @pytest.fixture

@@ -1,47 +1,95 @@
-"""Dropped files, and images, which can't be attached yet."""
+"""Files and images that are pasted, dropped, or dragged from a browser."""
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 
 from app.storage.attached_files import read
+from app.views.chat.dropped import Dropped, dropped, has_attachment
 from tests.app.conftest import Start
+from tests.app.pictures import landscape
 
 LEFT, NONE, COPY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
+CAT = "https://example.org/pictures/cat.png"
+REFUSED = "This image is on a web page. Save it first, then attach the file."
 
 
-def test_files_dragged_over_the_window_highlight_it_and_images_are_refused(start: Start, tmp_path: Path) -> None:
+def data(text: str = "", html: str = "", urls: tuple[str, ...] = (), image: bool = False, png: bytes = b"") -> QMimeData:
+    made = QMimeData()
+    if text:
+        made.setText(text)
+    if html:
+        made.setHtml(html)
+    if urls:
+        made.setUrls([QUrl(url) for url in urls])
+    if image:
+        made.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
+    if png:
+        made.setData("image/png", png)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (data("Only text"), "nothing"),
+        (data("A cell", image=True), "nothing"),  # copied together with its picture
+        (data("See https://a.org", "<p>See <img src='x'></p>", image=True), "nothing"),
+        (data("https://example.org/page", urls=("https://example.org/page",)), "nothing"),
+        (data(image=True), "image"),
+        (data(html='<meta charset="utf-8"><img src="https://a.org/x">', image=True), "image"),  # an image copied in Chrome
+        (data(CAT, urls=(CAT,), image=True), "image"),
+        (data(CAT, urls=(CAT,)), "link"),
+        (data("cat", "<a href='/'><img src='/cat'></a>", urls=("https://example.org/cat",)), "link"),
+        (data(urls=("file:///tmp/cat.png",), image=True), "file"),
+    ],
+)
+def test_data_is_a_file_an_image_a_link_to_one_or_text(made: QMimeData, kind: str) -> None:
+    found = dropped(made)
+    kinds = {"file": bool(found.files), "image": bool(found.image), "link": bool(found.link and not found.image)}
+    assert [one for one, is_it in kinds.items() if is_it] == ([kind] if kind != "nothing" else [])
+    assert has_attachment(made) == (kind != "nothing")
+    if kind == "image":
+        assert found.image.startswith(b"\x89PNG")
+
+
+def test_the_bytes_of_an_image_are_kept_and_its_name_found() -> None:
+    found = dropped(data(CAT, urls=(CAT,), image=True, png=landscape()))
+    assert found == Dropped(image=landscape(), name="cat.png", link="")
+
+
+def test_files_and_images_are_dropped_and_pasted(start: Start, tmp_path: Path) -> None:
     app = start()
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    data = QMimeData()
-    data.setText("Only text")
-    app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
+    # Events don't own their data
+    text, image, file = data("Only text"), data(image=True), data(urls=(QUrl.fromLocalFile(str(note)).toString(),))
+    cat, link = data(CAT, urls=(CAT,), png=landscape(), image=True), data(CAT, urls=(CAT,))
+    app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, text, LEFT, NONE))
     assert app.window.drop_target.isHidden()
-    image = QMimeData()
-    image.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
-    app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, image, LEFT, NONE))
-    assert app.window.drop_target.isVisible()
-    data.setUrls([QUrl.fromLocalFile(str(note))])
-    for last in (QDragLeaveEvent(), QDropEvent(QPointF(9, 9), COPY, data, LEFT, NONE)):
-        app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, data, LEFT, NONE))
+    for last in (QDragLeaveEvent(), QDropEvent(QPointF(9, 9), COPY, file, LEFT, NONE)):
+        app.window.event(QDragEnterEvent(QPoint(9, 9), COPY, file, LEFT, NONE))
         assert app.window.drop_target.isVisible() and app.window.drop_target.geometry().contains(app.window.rect().center())
         app.window.drop_target.event(last)
         assert app.window.drop_target.isHidden()
-    app.until(lambda: [file.name for file in app.attachments.files] == ["note.md"])
-
-    said: list[str] = []
-    app.services.notices.posted.connect(lambda notice: said.append(notice.text))
     field = app.window.composer.field
     assert field.canInsertFromMimeData(image)
     field.insertFromMimeData(image)
-    assert said == ["Slipstream can't read images yet."] and field.toPlainText() == ""
-    app.window.drop_target.event(QDropEvent(QPointF(9, 9), COPY, image, LEFT, NONE))
-    assert len(said) == 2
-    image.setText("A cell of a table")  # copied together with its picture
-    field.insertFromMimeData(image)
-    assert field.toPlainText() == "A cell of a table" and len(said) == 2
+    app.window.drop_target.event(QDropEvent(QPointF(9, 9), COPY, cat, LEFT, NONE))
+    app.until(lambda: [one.name for one in app.attachments.files] == ["note.md", "Image 2", "cat.png"])
+    assert [one.file.name for one in app.window.composer.files.chips] == ["note.md", "Image 2", "cat.png"]
+    assert app.attachments.files[2].picture is not None and app.attachments.files[2].picture.file.data == landscape()
+    field.insertFromMimeData(link)
+    assert field.toPlainText() == CAT and not app.notices  # a pasted link stays a link
+    app.window.drop_target.event(QDropEvent(QPointF(9, 9), COPY, link, LEFT, NONE))
+    assert app.notices == [REFUSED]
+    app.services.notices.clear("")
+    field.dropEvent(QDropEvent(QPointF(9, 9), COPY, link, LEFT, NONE))
+    assert app.notices[-1] == REFUSED and field.toPlainText() == CAT
+    app.window.composer.files.chips[0].remove_button.click()
+    assert [one.file.name for one in app.window.composer.files.chips] == ["Image 2", "cat.png"]
 
 
 def test_svg_files_are_text(tmp_path: Path) -> None:

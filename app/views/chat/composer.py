@@ -1,16 +1,19 @@
 """The message field. Return sends, and Shift-Return starts a new line."""
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
+from PySide6.QtGui import QColor, QDropEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.session.attachment_reader import AttachmentReader
 from app.session.next_message import NextMessage
+from app.session.page_choice import PageChoice
 from app.storage.attachments import shortened
 from app.storage.chat_tree import Turn
-from app.text.language import tr
+from app.text.language import number, tr
 from app.text.plain_text import clean
-from app.views.transcript.attachment_chips import AttachmentChips, files_in
+from app.views.chat.dropped import Dropped, dropped, files_in, image_link, is_image
+from app.views.pictures.pdf_dialog import open_pages
+from app.views.transcript.attachment_chips import AttachmentChips
 from app.widgets.controls import IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
@@ -28,7 +31,13 @@ class Composer(QFrame):
     paged = Signal(int)  # scroll the chat: -1 up, 1 down
 
     def __init__(
-        self, theme: Theme, message: NextMessage, attachments: AttachmentReader, tools: QWidget, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        message: NextMessage,
+        attachments: AttachmentReader,
+        tools: QWidget,
+        pages: PageChoice | None = None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._message, self._attachments = message, attachments
@@ -36,16 +45,17 @@ class Composer(QFrame):
         self.field = _Field(self)
         self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(message.submit)
-        self.field.dropped.connect(attachments.attach)
-        self.field.image_pasted.connect(lambda: attachments.refused.emit(tr("Slipstream can't read images yet.")))
+        self.field.dropped.connect(self.attach)
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
         self.attach_button = IconButton(theme, "clip", tr("Attach files"))
         self.attach_button.clicked.connect(self.attach_requested)
-        self.files = AttachmentChips(theme, removable=True)
+        self.files = AttachmentChips(theme, editable=True)
         self.files.removed.connect(attachments.remove)
+        self.files.moved.connect(attachments.move)
         self.files.left_out.connect(attachments.leave_out)
+        self.files.pages_requested.connect(lambda pdf: open_pages(theme, pdf, pages, self))
         attachments.changed.connect(self._show_files)
         self._busy = False
         self.banner = QWidget()
@@ -61,6 +71,18 @@ class Composer(QFrame):
         message.replaced.connect(self._show_text)
         message.changed.connect(self._show_message)
         self._show_button()
+
+    @Slot(object)
+    def attach(self, found: Dropped) -> None:
+        """Attach what was pasted or dropped."""
+        reader = self._attachments
+        if found.files:
+            reader.attach(found.files)
+        elif found.image:
+            place = len(reader.files) + len(reader.reading) + 1
+            reader.attach_data(found.image, found.name or tr("Image {number}", number=number(place)))
+        elif found.link:
+            reader.refused.emit(tr("This image is on a web page. Save it first, then attach the file."))
 
     def set_busy(self, busy: bool) -> None:
         self._busy = busy
@@ -130,13 +152,13 @@ class Composer(QFrame):
 
 class _Field(QPlainTextEdit):
     submitted = Signal()
-    dropped = Signal(list)  # of Path
-    image_pasted = Signal()
+    dropped = Signal(object)  # Dropped
     paged = Signal(int)
 
     def __init__(self, composer: Composer) -> None:
         super().__init__(composer)
         self._composer = composer
+        self._dropping = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
@@ -147,16 +169,19 @@ class _Field(QPlainTextEdit):
         self._fit()
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return bool(files_in(source)) or source.hasImage() or super().canInsertFromMimeData(source)
+        return bool(files_in(source)) or is_image(source) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Attach pasted or dropped files instead of inserting their URLs."""
-        if files := files_in(source):
-            self.dropped.emit(files)
-        elif source.hasImage() and not source.hasText():
-            self.image_pasted.emit()
+        """Attach pasted or dropped files and images. A pasted link stays a link."""
+        if files_in(source) or is_image(source) or (self._dropping and image_link(source)):
+            self.dropped.emit(dropped(source))
         else:
             super().insertFromMimeData(source)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._dropping = True
+        super().dropEvent(event)
+        self._dropping = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

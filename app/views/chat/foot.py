@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QWidget
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from app.rendering.text_marks import SourceLegend
 from app.session.activity import SessionActivity
@@ -16,10 +16,12 @@ from app.storage.attachments import shortened
 from app.storage.wording import percent
 from app.text.language import tr
 from app.views.chat.composer import Composer
+from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
 from app.views.chat.notice_bar import NoticeBar
+from app.views.chat.unread_bar import UnreadBar
 from app.views.tools.tools_button import ToolsButton
-from app.widgets.controls import ThinBar, announce, button, small_label
+from app.widgets.controls import ThinBar, announce, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
@@ -37,7 +39,7 @@ class Foot(QWidget):
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
         self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
         self._message = services.message
-        self.composer = Composer(theme, services.message, services.attachments, self.tools)
+        self.composer = Composer(theme, services.message, services.attachments, self.tools, services.pages)
         self.context = ContextView(theme, services.meter)
         self._activity, self._loader = activity, loader
         self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_runner)
@@ -54,6 +56,7 @@ class Foot(QWidget):
         self.unsaved = UnsavedBar(theme, session, library)
         self.notices = NoticeBar(theme, services.notices)
         self.full = FullContextBar(theme, services)
+        self.unread = UnreadBar(theme, services)
         services.summary.written.connect(self.composer.focus)
         column(
             self.notices,
@@ -61,6 +64,7 @@ class Foot(QWidget):
             self.unsaved,
             self.elsewhere,
             self.full,
+            self.unread,
             self.waiting,
             self.composer,
             self.notes,
@@ -117,23 +121,6 @@ class ContextView(QWidget):
             announce(self, text)
         self.label.setText(text)
         set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
-
-
-class FootBar(QFrame):
-    """A note with a button above the composer, hidden while it has no text."""
-
-    def __init__(self, theme: Theme, title: str, name: str) -> None:
-        super().__init__()
-        set_look(self, "notice")
-        self.label = small_label(theme, look="secondary", wrap=True)
-        self.label.setAccessibleName(tr("Note"))
-        self.button = button(title, name, "bordered")
-        row((self.label, 1), self.button, margins=(16, 6, 8, 6), parent=self)
-        self.hide()  # without a parent, it would be a window
-
-    def show_text(self, text: str) -> None:
-        self.label.setText(text)
-        self.setVisible(bool(text))
 
 
 class ElsewhereBar(FootBar):

@@ -22,6 +22,7 @@ from app.text.language import number, sentences, tr
 from app.views.compare.compare_side import CompareFigures, CompareSide
 from app.views.compare.comparison_card import card, png
 from app.views.compare.history_list import HistoryList
+from app.views.pictures.picture_row import PictureRow, pictures_of
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
@@ -30,6 +31,7 @@ from mlx_engine.contract.requests import BOTH_MODES, LoadPair
 from mlx_engine.models.library.pair import demo_pair
 
 REPEATS = (1, 3, 5, 9)
+IMAGE = QSize(160, 90)  # in which each image of the prompt fits
 DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
@@ -65,6 +67,8 @@ class CompareDialog(QDialog):
         self.prompt = _PromptField()
         self.prompt.textChanged.connect(self._show_state)
         self.prompt.submitted.connect(self._run)
+        self.images = PictureRow(theme, room=IMAGE)
+        self.images.hide()
         self.repeats = QComboBox()
         self.repeats.setAccessibleName(tr("Runs per mode"))
         theme.set_font(self.repeats, SMALL)
@@ -118,6 +122,7 @@ class CompareDialog(QDialog):
         options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
         result = (self.headline, self.verdict, row(self.use_button, None), self._table)
         page = column(
+            self.images,
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
             (ScrollingPage(column(options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
@@ -204,6 +209,11 @@ class CompareDialog(QDialog):
         return [turn for turn in self._session.chat.turns if turn.can_compare][-LAST_PROMPTS:]
 
     @property
+    def _repeated(self) -> Turn | None:
+        """The turn that the next comparison repeats, or None if the user has changed its prompt."""
+        return self._turn if self._turn is not None and self._full_prompt == self._turn.prompt.strip() else None
+
+    @property
     def _on_several(self) -> bool:
         """Whether the next comparison is one of drafters on several prompts."""
         return bool(self._drafters) and self.several.isChecked() and not self.several.isHidden()
@@ -225,8 +235,8 @@ class CompareDialog(QDialog):
         options = ComparisonOptions(self.repeats.currentData(), self.exact.isChecked(), self._with_this_computer, self._drafters)
         if self._on_several:
             self._comparer.compare_turns(self._last_turns, options)
-        elif self._turn is not None and prompt == self._turn.prompt.strip():
-            self._comparer.compare_turns([self._turn], options)
+        elif (turn := self._repeated) is not None:
+            self._comparer.compare_turns([turn], options)
         else:
             self._turn = None
             self._comparer.compare_prompt(prompt, options)
@@ -311,7 +321,13 @@ class CompareDialog(QDialog):
         self.several.setEnabled(not self.running)
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
-        self.run_button.setEnabled(self.running or ((bool(prompt) or self._on_several) and self._can_compare))
+        self.run_button.setEnabled(
+            self.running or ((bool(prompt) or self._repeated is not None or self._on_several) and self._can_compare)
+        )
+        asked = self._repeated.asked if self._repeated is not None and not self._on_several else None
+        pictures = pictures_of(asked.attachments) if asked is not None else []
+        self.images.show_pictures(pictures)
+        self.images.setVisible(bool(pictures))
         self.prompt.setReadOnly(self.running)
         self.prompt.setEnabled(self.running or not self._on_several)
         self.repeats.setEnabled(not self.running)

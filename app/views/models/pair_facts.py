@@ -22,6 +22,7 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
         tr("Why this pair"): _advantages(one),
         **_speeds(one, machine_measured),
         tr("Published speedups"): _reported(one),
+        tr("Images"): tr("Sees images and pages of PDFs") if shown.sees else tr("Can't see images"),
         tr("Context"): _context(shown) or unknown,
         tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
     }

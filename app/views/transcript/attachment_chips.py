@@ -1,35 +1,47 @@
 """Chips for attached files, with name, size, and tokens."""
 
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from PySide6.QtCore import QMimeData, Qt, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QContextMenuEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QFrame, QMenu, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.storage import wording
 from app.storage.attachments import Attachment, shortened
 from app.storage.wording import number, size
 from app.text.language import tr
-from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label, styled_label
+from app.views.pictures.picture_actions import picture_menu
+from app.views.pictures.viewer import open_viewer
+from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import Flow, column, row
+from app.widgets.picture_loader import Shown
+from app.widgets.picture_tile import PictureTile
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.events import TokenCount
 
 MAX_TEXT = 300_000  # characters shown of a file
+SIDE = QSize(38, 38)  # of a picture in a chip
 
 
 class AttachmentChips(QWidget):
-    """A wrapping row of chips, aligned right if they can't be removed."""
+    """A wrapping row of chips, aligned right if they can't be changed.
+
+    Args:
+        editable: whether chips can be removed and moved.
+    """
 
     removed = Signal(object)  # Attachment
+    moved = Signal(object, int)  # Attachment and its new place
+    pages_requested = Signal(object)  # Attachment, a PDF
     left_out = Signal()  # leave out the files still being read
 
-    def __init__(self, theme: Theme, removable: bool, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, editable: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._removable = removable
+        self._editable = editable
         self.chips: list[AttachmentChip] = []
-        self._flow = Flow(self, right=not removable)
+        self._flow = Flow(self, right=not editable)
         self.waiting = QFrame(self)
         set_look(self.waiting, "attachment")
         self.waiting.hide()
@@ -43,60 +55,150 @@ class AttachmentChips(QWidget):
         self.setSizePolicy(policy)
         self.hide()
 
-    def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: str = "") -> None:
+    def show_files(self, files: Sequence[Attachment], counts: dict[Attachment, TokenCount], reading: str = "") -> None:
         """Show these files. `reading` names a file that is still being read."""
+        before = {chip.file: chip for chip in self.chips}
         for chip in self.chips:
-            chip.hide()
             self._flow.removeWidget(chip)
+        self.chips = [before.pop(one) if one in before else self._chip(one) for one in files]
+        for chip in before.values():
+            chip.hide()
             chip.deleteLater()
-        self.chips = [AttachmentChip(self._theme, one, counts.get(one), self._removable) for one in files]
         self._flow.removeWidget(self.waiting)
-        for chip in self.chips:
-            chip.removed.connect(self.removed)
+        for place, chip in enumerate(self.chips):
+            chip.show_count(counts.get(chip.file))
+            chip.show_place(place, len(self.chips))
             self._flow.addWidget(chip)
             chip.show()
+            if place:
+                QWidget.setTabOrder(self.chips[place - 1].last_stop, chip.first_stop)
         self._flow.addWidget(self.waiting)
         self.waiting_name.setText(tr("Reading {name}…", name=reading))
         self.waiting.setVisible(bool(reading))
         self.setVisible(bool(files or reading))
         self.updateGeometry()
 
+    def _chip(self, one: Attachment) -> "AttachmentChip":
+        chip = AttachmentChip(self._theme, one, self._editable, self)
+        chip.removed.connect(self.removed)
+        chip.moved.connect(self.moved)
+        chip.opened.connect(partial(self._open, chip))
+        return chip
+
+    def _open(self, chip: "AttachmentChip") -> None:
+        """Open a picture, together with the others, or show the file's pages or text."""
+        if chip.file.page_list:
+            self.pages_requested.emit(chip.file)
+        elif chip.shown is None:
+            dialog = AttachmentDialog(self._theme, chip.file, self.window())
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.open()
+        else:
+            pictures = [one for one in self.chips if one.shown is not None]
+            open_viewer(self._theme, [one.shown for one in pictures if one.shown], pictures.index(chip), self.window())
+
 
 class AttachmentChip(QFrame):
-    """A file's chip, marked if the file is longer than the context."""
+    """A file's chip, marked if the file is longer than the context.
+
+    Alt with the arrow keys moves it, and Delete removes it.
+    """
 
     removed = Signal(object)
+    moved = Signal(object, int)
+    opened = Signal()
 
-    def __init__(self, theme: Theme, file: Attachment, count: TokenCount | None, removable: bool) -> None:
-        super().__init__()
-        self._theme = theme
+    def __init__(self, theme: Theme, file: Attachment, editable: bool, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme, self._editable = theme, editable
         self.file = file
+        self.place = self.count = 0
+        self.shown = Shown.of(file.name, file.picture) if file.picture is not None else None
         set_look(self, "attachment")
-        name = tr("Attached: {name}. Show text", name=file.name)
-        self.open_button = ElidedButton(name, "quiet")
+        self.open_button = ElidedButton("", "quiet")
         self.open_button.setText(shortened(file.name))
-        self.open_button.clicked.connect(self.show_text)
-        self.open_button.setToolTip(as_tooltip(tr("Show the text of {name}", name=file.name)))
-        facts, too_long = figures(file, count)
-        self.facts = small_label(theme, facts, "danger" if too_long else "secondary", elided=True)
-        self.facts.setAccessibleName(facts)
-        layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, 4 if removable else 12, 2), parent=self)
-        if removable:
+        self.open_button.clicked.connect(self.opened)
+        self.facts = small_label(theme, elided=True)
+        right = 4 if editable else 12
+        if self.shown is not None:
+            self.tile: PictureTile | None = PictureTile(theme, self.shown, SIDE, square=True, parent=self)
+            self.tile.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the name is next to it
+            self.tile.clicked.connect(self.opened)
+            self.open_button.setAccessibleName(self.shown.alt_text)
+            self.open_button.setToolTip(as_tooltip(tr("Show {name}", name=file.name)))
+            texts = column(self.open_button, row(self.facts, margins=(8, 0, 0, 0)), spacing=0)
+            layout = row(self.tile, texts, spacing=2, margins=(5, 5, right, 5), parent=self)
+        else:
+            self.tile = None
+            paged = bool(file.page_list)
+            said = (
+                tr("Attached: {name}. Show pages", name=file.name) if paged else tr("Attached: {name}. Show text", name=file.name)
+            )
+            tip = tr("Show the pages of {name}", name=file.name) if paged else tr("Show the text of {name}", name=file.name)
+            self.open_button.setAccessibleName(said)
+            self.open_button.setToolTip(as_tooltip(tip))
+            layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, right, 2), parent=self)
+        self.first_stop: QWidget = self.open_button
+        self.last_stop: QWidget = self.open_button
+        if editable:
             self.remove_button = IconButton(theme, "close", tr("Remove {name}", name=file.name))
-            self.remove_button.clicked.connect(lambda: self.removed.emit(file))
+            self.remove_button.clicked.connect(self._remove)
             layout.addWidget(self.remove_button)
+            self.last_stop = self.remove_button
+            for keys, slot in (("Alt+Left", self._move_left), ("Alt+Right", self._move_right), ("Del", self._remove)):
+                shortcut = QShortcut(QKeySequence(keys), self)
+                shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+                shortcut.activated.connect(slot)
+        self.show_count(None)
+
+    def show_count(self, count: TokenCount | None) -> None:
+        facts, too_long = figures(self.file, count)
+        self.facts.setText(facts)
+        self.facts.setAccessibleName(facts)
+        set_look(self.facts, "danger" if too_long else "secondary")
+
+    def show_place(self, place: int, count: int) -> None:
+        self.place, self.count = place, count
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu().popup(event.globalPos())
+
+    def menu(self) -> QMenu:
+        if self.shown is not None:
+            menu = picture_menu(self, self._theme, self.shown, self.opened.emit)
+        else:
+            menu = QMenu(self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.addAction(tr("Open"), self.opened.emit)
+        if self._editable:
+            menu.addSeparator()
+            actions: tuple[tuple[str, Callable[[], None], bool], ...] = (
+                (tr("Move Left"), self._move_left, self.place > 0),
+                (tr("Move Right"), self._move_right, self.place + 1 < self.count),
+                (tr("Remove"), self._remove, True),
+            )
+            for title, slot, enabled in actions:
+                menu.addAction(title, slot).setEnabled(enabled)
+        return menu
 
     @Slot()
-    def show_text(self) -> None:
-        """Show the file's text as sent to the model."""
-        dialog = AttachmentDialog(self._theme, self.file, self.window())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+    def _move_left(self) -> None:
+        if self.place > 0:
+            self.moved.emit(self.file, self.place - 1)
+
+    @Slot()
+    def _move_right(self) -> None:
+        if self.place + 1 < self.count:
+            self.moved.emit(self.file, self.place + 1)
+
+    @Slot()
+    def _remove(self) -> None:
+        self.removed.emit(self.file)
 
 
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
     """Return size, pages, and tokens as text, and whether the context is exceeded."""
-    parts = [size(file.size)]
+    parts = [Shown.of(file.name, file.picture).facts if file.picture is not None else size(file.size)]
     if file.pages:
         parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
     too_long = count is not None and count.tokens >= count.limit
@@ -104,51 +206,6 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
         tokens = wording.about_tokens(count.tokens, count.exact)
         parts.append(tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
     return " · ".join(parts), too_long
-
-
-class DropTarget(QFrame):
-    """An overlay shown while files are dragged over the window."""
-
-    dropped = Signal(list)  # of Path
-    image_dropped = Signal()  # without a file, for example from a browser
-
-    def __init__(self, theme: Theme, window: QWidget) -> None:
-        super().__init__(window)
-        self._window = window
-        set_look(self, "drop")
-        self.setAcceptDrops(True)
-        self.label = styled_label(theme, tr("Drop files to attach them"), size=1.3, bold=True)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column((self.label, 1), parent=self)
-        self.label.ensurePolished()
-        self.hide()
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files and images.
-
-        The window forwards its event when the pointer enters it.
-        """
-        if files_in(event.mimeData()) or event.mimeData().hasImage():
-            event.acceptProposedAction()
-            self.setGeometry(self._window.rect().adjusted(8, 8, -8, -8))
-            self.raise_()
-            self.show()
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.hide()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.hide()
-        if files := files_in(event.mimeData()):
-            event.acceptProposedAction()
-            self.dropped.emit(files)
-        elif event.mimeData().hasImage():
-            self.image_dropped.emit()
-
-
-def files_in(data: QMimeData) -> list[Path]:
-    """Return the local files in dropped or pasted data."""
-    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class AttachmentDialog(QDialog):

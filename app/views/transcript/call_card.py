@@ -16,6 +16,7 @@ from app.rendering.text_view import make_selectable, prepare_document
 from app.storage import wording
 from app.text.language import number, tr
 from app.text.plain_text import clean, one_line
+from app.views.pictures.picture_row import PictureRow, shown_image
 from app.views.transcript.message_actions import MessageActions
 from app.widgets.controls import ElidedButton, button, copy_button, small_label
 from app.widgets.layout import Item, column, flow, row
@@ -218,6 +219,8 @@ class CallCard(QFrame):
                 if 0 < self._sent < len(record.result):
                     title = tr("Result · The model received only the first {count} characters", count=number(self._sent))
                 parts += [small_label(self._theme, title, "secondary", wrap=True), self.result]
+            if record.images:
+                parts.append(PictureRow(self._theme, [shown_image(one) for one in record.images]))
             copied = f"{record.call.name} {record.call.arguments}\n\n{record.result}"
             parts.append(row(None, copy_button(tr("Copy call"), lambda: copied)))
         return parts

@@ -10,8 +10,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit
 
 from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length, spans_text
+from app.rendering.page_links import page_in, with_page_links
 from app.rendering.text_marks import TextRange
 from app.text.language import tr
+from app.views.transcript.cited_pages import last_page
 from app.views.transcript.message_column import TextPosition
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.scrolling_column import ScrollingColumn
@@ -240,9 +242,12 @@ class LinkNavigator(QObject):
         self._step(-1)
 
     def show_current(self) -> bool:
-        """Show the menu of the current link, or return False if there is none."""
+        """Show the page or the menu of the current link, or return False if there is none."""
         if self.current is None:
             return False
+        if page := page_in(self.current.address):
+            self._view.column.page_requested.emit(self.current.position.item, page)
+            return True
         rect = self._view.column.rect_of(self.current.position)
         corner = rect.bottomLeft() if rect is not None else QPoint()
         menu = show_link(self._view, self.current.address, self._view.column.mapToGlobal(corner))
@@ -271,10 +276,13 @@ class LinkNavigator(QObject):
 
     def _links(self) -> Iterator[FindHit]:
         for number, item in enumerate(self._view.column.items):
-            for area in item.areas[ANSWER::AREAS] if item.kind == "reply" else ():
-                if "://" not in item.text(area):
+            if item.kind != "reply" or item.turn is None:
+                continue
+            last = last_page(item.turn)
+            for area in item.areas[ANSWER::AREAS]:
+                if not last and "://" not in item.text(area):
                     continue
-                blocks = item.blocks(area)
+                blocks = with_page_links(item.blocks(area), last)
                 for part_number, part in enumerate(document_parts(blocks)):
                     at = 0
                     for block in blocks[part.first : part.end]:

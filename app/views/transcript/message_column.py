@@ -15,6 +15,7 @@ from app.rendering.markdown import clean_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import TextMarks, TextRange
 from app.storage.chat_tree import Turn
+from app.views.pictures.picture_row import guess_height, pictures_of
 from app.views.transcript.call_card import CARD_PARTS, CallCard, card_texts
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, MessageView, ReplyView
 from app.widgets.theme import Theme
@@ -80,6 +81,7 @@ class TextPosition:
 class MessageColumn(LazyStack):
     """A column that builds nearby messages, and marks the selection and search hits."""
 
+    page_requested = Signal(int, int)  # index of a reply, and the page that it cites
     layout_requested = Signal()  # the size of a message has changed
 
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget) -> None:
@@ -114,7 +116,10 @@ class MessageColumn(LazyStack):
         text = (reply.answer if reply else item.text())[:200_000]
         line = self._theme.text_pixels
         lines = text.count("\n") + len(text) * line * 0.5 // max(200, width) + 2 * len(reply.calls if reply else ())
-        return round(lines * line * 1.5) + (50 if item.kind == "prompt" else 70)
+        text_height = round(lines * line * 1.5)
+        if item.kind == "reply" or item.turn is None or item.turn.asked is None:
+            return text_height + 70
+        return text_height + 50 + guess_height(pictures_of(item.turn.asked.attachments), width)
 
     # Marks
 

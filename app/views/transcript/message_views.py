@@ -1,21 +1,26 @@
 """Views of prompts and replies in the transcript, with their buttons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
 from app.storage import wording
+from app.storage.attachments import Attachment
 from app.storage.chat_tree import Node, Turn
 from app.storage.reply import ReplyStep
 from app.text.language import tr, translated
+from app.views.pictures.pdf_dialog import open_pages
+from app.views.pictures.picture_row import PictureRow, pictures_of
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
+from app.views.transcript.cited_pages import last_page
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.stats_line import StatsLine
 from app.views.transcript.unreadable_call import UnreadableCall
@@ -214,11 +219,23 @@ class PromptView(MessageView):
         foot.addWidget(self.edit_button)
         layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)
         if turn.asked is not None and turn.asked.attachments:
-            self.files = AttachmentChips(theme, removable=False, parent=self)
-            self.files.show_files(list(turn.asked.attachments), {})
-            layout.insertWidget(0, self.files)
-            if self.text:
-                layout.insertSpacing(1, FILES_GAP)
+            self._show_files(theme, turn.asked.attachments, layout)
+
+    def _show_files(self, theme: Theme, files: Sequence[Attachment], layout: QVBoxLayout) -> None:
+        """Show pictures and chips of other files above the bubble."""
+        shown: list[QWidget] = []
+        if pictures := pictures_of(files):
+            self.pictures = PictureRow(theme, pictures, right=True, parent=self)
+            shown.append(self.pictures)
+        if others := [one for one in files if one.picture is None]:
+            self.files = AttachmentChips(theme, editable=False, parent=self)
+            self.files.show_files(others, {})
+            self.files.pages_requested.connect(lambda pdf: open_pages(theme, pdf, None, self))
+            shown.append(self.files)
+        for place, widget in enumerate(reversed(shown)):
+            if place or self.text:
+                layout.insertSpacing(0, FILES_GAP)
+            layout.insertWidget(0, widget)
 
     def areas(self) -> dict[int, BlocksView]:
         return {ANSWER: self.blocks}
@@ -342,6 +359,7 @@ class ReplyView(MessageView):
         reply = self.turn.reply
         if number == len(self.steps):
             blocks = BlocksView(self._theme, lazy=True)
+            blocks.last_page = last_page(self.turn)
             before = step.markdown.index(step.answer)
             blocks.show_sources(reply.answer_by, lambda: reply.shown_steps[number].markdown, step.answer_start - before)
             unreadable = UnreadableCall(self._theme, blocks) if step.unreadable else None

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
 from app.rendering.markdown import clean_text, is_safe_link
 from app.rendering.markdown_writer import selected_markdown, selected_plain_text
+from app.rendering.page_links import link_tip, page_in
 from app.rendering.streaming import StreamingMarkdown
 from app.text.language import tr
 from app.views.transcript.message_column import END_OFFSET, TextPosition
@@ -108,7 +109,7 @@ class TextSelection(QObject):
             case QEvent.Type.HoverMove if isinstance(event, QHoverEvent):
                 self._hover(event.position().toPoint())
             case QEvent.Type.ToolTip if isinstance(event, QHelpEvent):
-                QToolTip.showText(event.globalPos(), self._column.link_at(event.pos()), self._column)
+                QToolTip.showText(event.globalPos(), link_tip(self._column.link_at(event.pos())), self._column)
                 return True
         return False
 
@@ -163,9 +164,16 @@ class TextSelection(QObject):
             return False
         self._scroll.stop()
         if not self._dragging and self._clicks == 1 and (link := self._column.link_at(event.position().toPoint())):
-            show_link(self._view, link, event.globalPosition().toPoint())
+            self._open_link(link, event)
         self._dragging = False
         return True
+
+    def _open_link(self, link: str, event: QMouseEvent) -> None:
+        index, page = self._column.index_at(event.position().toPoint().y()), page_in(link)
+        if page and index is not None:
+            self._column.page_requested.emit(index, page)
+        else:
+            show_link(self._view, link, event.globalPosition().toPoint())
 
     def _hover(self, point: QPoint) -> None:
         link = self._column.link_at(point)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 from app.rendering.lazy_stack import StackEntry
 from app.storage.chat_tree import Node, Turn
 from app.text.language import tr
+from app.views.transcript.cited_pages import open_page
 from app.views.transcript.find_bar import FindBar, LinkNavigator
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_column import TranscriptItem
@@ -47,6 +48,7 @@ class Transcript(ScrollingColumn):
         set_look(self.focus_bar, "focus")
         self.focus_bar.hide()
         self.follow_changed.connect(self._follow_changed)
+        self.column.page_requested.connect(self._open_page)
         theme.text_resized.connect(self._rebuild)
         theme.changed.connect(self._redraw)
 
@@ -83,6 +85,11 @@ class Transcript(ScrollingColumn):
         for index, item in enumerate(self.column.items):
             if item.turn is turn and item.kind == kind:
                 self.go_to_message(index)
+
+    @Slot(int, int)
+    def _open_page(self, index: int, page: int) -> None:
+        if (turn := self.column.items[index].turn) is not None:
+            open_page(self._theme, turn, page, self)
 
     @Slot(object)
     def remove_turn(self, turn: Turn) -> None:

@@ -18,7 +18,7 @@ from mlx_engine.contract.requests import Detail
 from mlx_engine.vision.gemma_rules import GemmaRules
 from mlx_engine.vision.image_rules import ImageRules, PixelScale
 from mlx_engine.vision.qwen_rules import QwenRules
-from mlx_engine.vision.vision_checkpoint import read_rules
+from mlx_engine.vision.vision_checkpoint import read_rules, sees
 from mlx_engine.vision.vision_fields import VisionFields
 from tests.golden import vision_case
 from tests.mlx_engine.conftest import GOLDEN
@@ -64,6 +64,14 @@ def test_tokens_around_images_are_those_of_the_reference_prompts(family: str) ->
     for case in described["cases"]:
         written = case["rendered"].count(rules.texts[0])
         assert written == (0 if rules.wraps else len(case["images"]))
+
+
+def test_a_folder_tells_whether_its_target_sees(tmp_path: Path) -> None:
+    for family in FAMILIES:
+        assert sees(VISION / family, read(VISION / family / "config.json"))
+    config = read(VISION / "qwen3_5" / "config.json")
+    assert not sees(tmp_path, config)  # without the tower
+    assert not sees(VISION / "qwen3_5", {**config, "model_type": "qwen3"})
 
 
 def test_masks_and_positions_follow_the_config() -> None:

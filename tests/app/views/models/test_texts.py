@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.session.downloads import Downloads, PairDownload, duration
 from app.session.model_list import Candidate, Variant, best_first, matching
 from app.session.model_storage import Background, Storage
-from app.session.pair_survey import Estimator
+from app.session.pair_survey import Estimator, survey
 from app.views.models.fact_table import MemoryDetails
 from app.views.models.pair_facts import drafter_label, facts_of, license_name, memory_names
 from app.widgets.theme import Theme
@@ -26,6 +26,7 @@ from mlx_engine.models.library.pair import Pair, demo_pair
 from mlx_engine.models.library.speeds import SpeedRange
 from tests.app.scripted_engine import FACTS
 from tests.hub.repos import DRAFTER
+from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.tiny_families import CONFIGS
 
 MB = 1_000_000
@@ -228,3 +229,15 @@ def test_weights_that_are_too_large_are_more_than_the_memory(qapp: QApplication)
     ):
         details.show_fit(Fit((FitLine("Weights of both models", needed, ""),), 8192, 19 * GB), True)
         assert details.reason.text().endswith(expected)
+
+
+def test_the_list_says_which_pairs_see(tmp_path: Path) -> None:
+    found = survey().candidates
+    seeing = {one.id for one in found if "Sees images" in one.summary}
+    assert {"qwen3.5-4b", "qwen3.6-35b-a3b", "gemma-4-e2b", "gemma-4-12b"} <= seeing
+    assert not {"demo", "qwen3-4b", "gpt-oss-20b", "qwen3-coder-next"} & seeing
+    assert {one.id for one in matching(found, "all", "images")} == seeing
+    for one in found:
+        assert facts_of(one, True)["Images"] == ("Sees images and pages of PDFs" if one.id in seeing else "Can't see images")
+    on_disk = Estimator().from_folders((GOLDEN / "vision" / "qwen3_5", None), Variant())
+    assert on_disk.sees and not Estimator().from_folders(demo_pair(), Variant()).sees

@@ -1,0 +1,1 @@
+"""Pictures: the viewer, saving and copying, and the pages of PDFs."""

@@ -1,0 +1,77 @@
+"""Saving and copying a picture, and the menu for both."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
+from shiboken6 import isValid
+
+from app.text.language import tr
+from app.widgets.picture_loader import FULL, Result, Shown
+from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.theme import Theme
+
+EXTENSIONS = {"JPEG": ".jpg", "PNG": ".png", "WebP": ".webp", "GIF": ".gif", "TIFF": ".tiff", "HEIC": ".heic"}
+
+
+def copy_picture(theme: Theme, shown: Shown, then: Callable[[str], object] = lambda text: None) -> None:
+    """Copy a picture to the clipboard, once it is decoded. `then` gets what to tell the user."""
+
+    def copy(result: Result) -> None:
+        if isinstance(result, QImage):
+            QGuiApplication.clipboard().setImage(result)
+            then(tr("Image copied."))
+        else:
+            then(result)
+
+    theme.pictures.get(shown, FULL, copy)
+
+
+def save_picture(parent: QWidget, theme: Theme, shown: Shown) -> None:
+    """Ask for a file, and save the picture as it was received, or a page as PNG."""
+    extension = ".png" if shown.page else EXTENSIONS.get(shown.format, ".png")
+    stem = file_name(Path(shown.name).stem, tr("Image"))
+    if shown.page:
+        stem = tr("{name}, page {number}", name=stem, number=shown.page)
+    file = ask_save_path(parent, tr("Save Image"), stem, {extension: f"{extension[1:].upper()} (*{extension})"})
+    if file is None:
+        return
+
+    def save(result: Result) -> None:
+        if (not isinstance(result, QImage) or not result.save(str(file))) and isValid(parent):
+            _warn(parent, file, result if isinstance(result, str) else "")
+
+    if shown.page:
+        theme.pictures.get(shown, FULL, save)
+        return
+    try:
+        file.write_bytes(shown.file.data)
+    except OSError as error:
+        _warn(parent, file, error.strerror or "")
+
+
+def _warn(parent: QWidget, file: Path, why: str) -> None:
+    box = QMessageBox(QMessageBox.Icon.Warning, tr("Save Image"), "", QMessageBox.StandardButton.Ok, parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(tr("Can't save “{name}”. Choose another folder.", name=file.name))
+    box.setInformativeText(why)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.open()
+
+
+def picture_menu(source: QWidget, theme: Theme, shown: Shown, open_it: Callable[[], object]) -> QMenu:
+    """Return the context menu of a picture."""
+    menu = QMenu(source)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.addAction(tr("Open"), open_it)
+    copy = menu.addAction(tr("Copy Image"), lambda: copy_picture(theme, shown))
+    save = menu.addAction(tr("Save Image…"), lambda: save_picture(source.window(), theme, shown))
+    for action in (copy, save):
+        action.setEnabled(not shown.is_lost)
+    return menu
+
+
+def popup(menu: QMenu, source: QWidget, at: QPoint) -> None:
+    menu.popup(source.mapToGlobal(at))

@@ -1,0 +1,69 @@
+"""Replies that cite a page of a PDF link it, and their text stays the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.rendering.blocks import TableBlock, TextBlock, plain_text
+from app.rendering.markdown import parse_blocks
+from app.rendering.page_links import link_tip, page_in, with_page_links
+
+PIECES = st.sampled_from(
+    [
+        "page 3",
+        "[Page 2 of 9]",
+        "S. 4",
+        "Seite 99",
+        "第 5 页",
+        "`page 1`",
+        "[page 2](https://a.org)",
+        "**p. 7**",
+        "| a",
+        "\n",
+        " ",
+        "12",
+    ]
+)
+
+
+def links(text: str, last: int = 9) -> list[tuple[str, int]]:
+    found = []
+    for block in with_page_links(parse_blocks(text), last):
+        cells = [block.spans] if isinstance(block, TextBlock) else []
+        cells += [cell for row in block.rows for cell in row] if isinstance(block, TableBlock) else []
+        found += [(span.text, page_in(span.link)) for cell in cells for span in cell if page_in(span.link)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("See page 3.", [("page 3", 3)]),
+        ("See p. 3 and pages 4–6", [("p. 3", 3), ("pages 4", 4)]),
+        ("The sum is on [Page 2 of 9].", [("[Page 2 of 9]", 2)]),
+        ("Siehe Seite 4 und S. 5", [("Seite 4", 4), ("S. 5", 5)]),
+        ("见第 3 页和第5页", [("第 3 页", 3), ("第5页", 5)]),
+        ("**Page 7** says", [("Page 7", 7)]),
+        ("| Where |\n|---|\n| page 2 |", [("page 2", 2)]),
+        ("page 10, page 0, page 3.5, homepage 3, `page 3`, [page 4](https://a.org)", []),
+    ],
+)
+def test_cited_pages_are_linked(text: str, found: list[tuple[str, int]]) -> None:
+    assert links(text) == found
+
+
+def test_without_a_pdf_nothing_is_linked() -> None:
+    assert links("See page 3.", 0) == []
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_links_change_no_text(text: str) -> None:
+    blocks = parse_blocks(text)
+    assert list(map(plain_text, with_page_links(blocks, 9))) == list(map(plain_text, blocks))
+
+
+def test_a_link_says_where_it_leads() -> None:
+    block = with_page_links(parse_blocks("See page 3."), 9)[0]
+    assert isinstance(block, TextBlock)
+    assert link_tip(block.spans[1].link) == "Show page 3"
+    assert link_tip("https://a.org/page:3") == "https://a.org/page:3" and page_in("https://a.org") == 0
