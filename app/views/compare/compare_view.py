@@ -210,7 +210,7 @@ class CompareDialog(QDialog):
 
     @property
     def _repeated(self) -> Turn | None:
-        """The turn that the next comparison repeats, or None if the user has changed its prompt."""
+        """The turn that the next comparison repeats, if its prompt is unchanged."""
         return self._turn if self._turn is not None and self._full_prompt == self._turn.prompt.strip() else None
 
     @property
