@@ -1,4 +1,4 @@
-"""Pictures from outside as Qt images. They are decoded in a child process, never by Qt."""
+"""Pictures from outside as Qt images, decoded in a child process, never by Qt."""
 
 import queue
 import threading
@@ -71,7 +71,7 @@ class Shown:
 
 
 def fitted(width: int, height: int, bound: QSize) -> QSize:
-    """Return a picture's size within a bound, and within `MOST_PIXELS`. It is never enlarged."""
+    """Return a picture's size within a bound and `MOST_PIXELS`, never enlarged."""
     share = min(1.0, sqrt(MOST_PIXELS / (width * height)))
     if not bound.isEmpty():
         share = min(share, bound.width() / width, bound.height() / height)
@@ -112,7 +112,9 @@ class PictureLoader(QObject):
         return bool(self._waiting)
 
     def get(self, shown: Shown, bound: QSize, then: Callable[[Result], object] | None = None) -> Result | None:
-        """Return a decoded picture or an error message, or None until it is decoded. `decoded` follows.
+        """Return a decoded picture or an error message, or None until it is decoded.
+
+        Then, `decoded` follows.
 
         Args:
             bound: the size in device pixels in which it must fit, or `FULL`.

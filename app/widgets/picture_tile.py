@@ -16,16 +16,19 @@ RADIUS = 9
 
 
 def thumbnail_room(widget: QWidget, theme: Theme, least: QSize = THUMBNAIL) -> QSize:
-    """Return the size in which a picture is decoded for a widget, in device pixels. It is the same for most."""
+    """Return the size in device pixels in which a picture is decoded for a widget.
+
+    It is the same for most.
+    """
     room = THUMBNAIL.expandedTo(least)
     return QSize(theme.scaled(room.width()), theme.scaled(room.height())) * widget.devicePixelRatioF()
 
 
 class PictureTile(QAbstractButton):
-    """A picture of a known size, at most `bound`. Click, Space, or Return emits `clicked`.
+    """A picture of a known size. Click, Space, or Return emits `clicked`.
 
     Args:
-        bound: at the default text size.
+        bound: the largest size, at the default text size.
         square: whether to fill `bound` and cut off the rest.
     """
 

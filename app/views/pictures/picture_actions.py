@@ -17,7 +17,11 @@ EXTENSIONS = {"JPEG": ".jpg", "PNG": ".png", "WebP": ".webp", "GIF": ".gif", "TI
 
 
 def copy_picture(theme: Theme, shown: Shown, then: Callable[[str], object] = lambda text: None) -> None:
-    """Copy a picture to the clipboard, once it is decoded. `then` gets what to tell the user."""
+    """Copy a picture to the clipboard, once it is decoded.
+
+    Args:
+        then: gets what to tell the user.
+    """
 
     def copy(result: Result) -> None:
         if isinstance(result, QImage):

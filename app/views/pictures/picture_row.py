@@ -84,12 +84,18 @@ def shown_image(image: AttachedImage) -> Shown:
 
 
 def picture_of_page(pdf: Attachment, page: int) -> Shown | None:
-    """Return a page of a PDF as a picture, which is drawn when it is shown, or None for texts of PDFs."""
+    """Return a page of a PDF as a picture, or None without the PDF's file.
+
+    It is drawn when it is shown.
+    """
     return Shown(pdf.name, pdf.document, page=page) if pdf.document is not None else None
 
 
 def bound(count: int) -> QSize:
-    """Return the size in which each of `count` pictures fits, at the default text size."""
+    """Return the size in which each of several pictures fits.
+
+    At the default text size.
+    """
     return THUMBNAIL if count == 1 else SEVERAL
 
 

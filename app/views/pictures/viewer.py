@@ -1,4 +1,4 @@
-"""The picture viewer: zoom, the previous and the next picture, saving, and copying."""
+"""The picture viewer: zoom, the previous and next picture, saving, and copying."""
 
 from collections.abc import Sequence
 from functools import partial

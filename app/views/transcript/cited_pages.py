@@ -26,7 +26,10 @@ def last_page(turn: Turn) -> int:
 
 
 def open_page(theme: Theme, turn: Turn, page: int, parent: QWidget) -> None:
-    """Show a page in the viewer. If several PDFs have the page, ask which one is meant."""
+    """Show a page in the viewer.
+
+    If several PDFs have the page, ask which one is meant.
+    """
     pdfs = [one for one in pdfs_for(turn) if page <= len(one.page_list)]
     if len(pdfs) == 1:
         show_page(theme, pdfs[0], page, parent)
