@@ -19,7 +19,10 @@ _NUMBER = re.compile(r"^MAGIC_NUMBER = \((\d+)\)", re.MULTILINE)
 
 
 def folders(app: Path, python: str) -> list[Path]:
-    """Return the folders of a bundle that have modules; the first is the standard library of Python `python`."""
+    """Return the folders of a bundle that have modules.
+
+    The first is the standard library of Python `python`.
+    """
     library = app / f"Contents/Frameworks/Python.framework/Versions/{python}/lib/python{python}"
     return [library, app / "Contents/Resources/app_packages", app / "Contents/Resources/app"]
 
@@ -41,7 +44,10 @@ def sources(app: Path, python: str) -> Iterator[Path]:
 
 
 def magic_number(library: Path) -> bytes:
-    """Return the first bytes of modules compiled by the Python with this standard library; empty if it doesn't tell."""
+    """Return the first bytes of modules that the Python of this library compiles.
+
+    They are empty if the library doesn't tell.
+    """
     source = library / "importlib/_bootstrap_external.py"
     found = _NUMBER.search(source.read_text(encoding="utf-8")) if source.is_file() else None
     return int(found[1]).to_bytes(2, "little") + b"\r\n" if found else b""
@@ -67,7 +73,10 @@ def header(source: bytes, magic: bytes) -> bytes:
 
 
 def is_compiled(source: Path, python: str, magic: bytes) -> bool:
-    """Return whether a module is compiled, from this source, by this Python, and unchecked."""
+    """Return whether a module is compiled from this source, by this Python.
+
+    It must not be compared with its source when it is loaded.
+    """
     file, expected = compiled(source, python), header(source.read_bytes(), magic)
     if not file.is_file():
         return False

@@ -1,6 +1,7 @@
-"""The parts of Qt that the app uses. The release removes all others from the bundle, about 90 MB.
+"""The parts of Qt that the app uses.
 
-The app's imports decide which modules stay, and load commands decide which libraries. Qt finds plugins and translations by name.
+The release removes all others from the bundle, about 90 MB. The app's imports decide which modules stay, and load commands decide
+which libraries. Qt finds plugins and translations by name.
 """
 
 from __future__ import annotations
