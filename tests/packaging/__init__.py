@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "packaging"))  # the scripts import each other by name
 
 
 def script(path: str) -> ModuleType:
