@@ -176,14 +176,19 @@ def test_an_error_in_a_stream_is_raised() -> None:
                 shown.set()
 
 
+@pytest.fixture(scope="module")
+def demo_client(demo_server: Serving) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=demo_server.url, api_key="any", max_retries=0) as found:
+        yield found
+
+
 @pytest.mark.long
 class TestDemoPair:
     """Messages of the demo pair."""
 
-    @pytest.fixture(scope="class")
-    def client(self, demo_server: Serving) -> Iterator[anthropic.Anthropic]:
-        with anthropic.Anthropic(base_url=demo_server.url, api_key="any", max_retries=0) as found:
-            yield found
+    @pytest.fixture
+    def client(self, demo_client: anthropic.Anthropic) -> anthropic.Anthropic:
+        return demo_client
 
     def test_the_text_is_the_engines_own(self, client: anthropic.Anthropic, demo_server: Serving) -> None:
         messages = (Message("user", ASK["messages"][0]["content"]),)

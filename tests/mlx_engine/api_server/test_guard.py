@@ -153,12 +153,13 @@ PREFLIGHT = {
 }
 
 
-class TestAllowedOrigins:
-    @pytest.fixture(scope="class")
-    def shared(self) -> Iterator[Serving]:
-        with serving(ScriptedEngine, key="secret-key", origins=[PAGE, "https://chat.example"]) as running:
-            yield running
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Serving]:
+    with serving(ScriptedEngine, key="secret-key", origins=[PAGE, "https://chat.example"]) as running:
+        yield running
 
+
+class TestAllowedOrigins:
     def test_a_preflight_of_an_allowed_origin_needs_no_key(self, shared: Serving) -> None:
         answered = shared.client.options("/v1/chat/completions", headers={**PREFLIGHT, "authorization": ""})
         assert answered.status_code == 204 and answered.text == ""
