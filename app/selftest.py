@@ -39,14 +39,19 @@ def run_selftest(arguments: list[str] | None = None) -> int:
     if unknown := set(arguments) - {"--require-metal", "--cpu", "--no-window"}:
         print(json.dumps({"ok": False, "error": f"unknown arguments of --selftest: {', '.join(sorted(unknown))}"}))
         return 2
-    began = time.monotonic()
-    steps = [step for check in _checks("--no-window" not in arguments, "--cpu" in arguments) for step in _run(*check)]
+    began = before = time.monotonic()
+    steps, seconds = list["CheckResult"](), list[float]()
+    for check in _checks("--no-window" not in arguments, "--cpu" in arguments):
+        for step in _run(*check):
+            steps.append(step)
+            seconds.append(round((now := time.monotonic()) - before, 2))
+            before = now
     has_metal = any(step.name == "device" and step.detail.endswith(", Metal") for step in steps)
     ok = all(step.state != "fail" for step in steps) and (has_metal or "--require-metal" not in arguments)
     report = {
         "ok": ok,
         "metal": has_metal,
-        "steps": [asdict(step) for step in steps],
+        "steps": [asdict(step) | {"seconds": taken} for step, taken in zip(steps, seconds, strict=True)],
         "seconds": round(time.monotonic() - began, 2),
     }
     print(json.dumps(report, ensure_ascii=False))

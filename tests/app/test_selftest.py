@@ -44,6 +44,7 @@ def test_this_build_passes() -> None:
         assert found[step] == "ok"
     assert found["queued dflash reply"] == ("ok" if device.runs_beside_host() else "skipped"), err
     assert "64 tokens of 64" in str(report)
+    assert all(step["seconds"] >= 0 for step in report["steps"]) and report["seconds"] >= report["steps"][-1]["seconds"]
     assert report["metal"] is mx.metal.is_available()
 
 
