@@ -329,7 +329,8 @@ def joined(first: Stats, second: Stats) -> Stats:
     seconds = sum(steps / rate for steps, rate in timed)
     because: Counter[EngineText] = Counter(dict(first.plain_because))
     because.update(dict(second.plain_because))
-    continued = replace(second, prompt_tokens=0, reused_tokens=0, disk_tokens=0)  # that prompt contains the first part
+    # That prompt contains the first part
+    continued = replace(second, prompt_tokens=0, reused_tokens=0, disk_tokens=0, images=0, image_tokens=0)
     sums: dict[str, Any] = dict(vars(Counts.of(first, continued)))
     sums |= {name: getattr(first, name) + getattr(second, name) for name in ("accepted_per_round", "widths")}
     if first.measured_by != second.measured_by and first.tokens and second.tokens:  # servers don't report these

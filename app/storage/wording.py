@@ -214,6 +214,9 @@ def details(stats: Stats) -> str:
         lines.append(tr("Prompt: {prompt_tokens} tokens", prompt_tokens=prompt))
     if stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
+    if stats.images:
+        image_facts = {"tokens": tokens(stats.image_tokens), "seconds": duration(stats.image_s)}
+        lines.append(tr("Images: {count}, {tokens}, read in {seconds}", count=number(stats.images), **image_facts))
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
     if stats.drafter:

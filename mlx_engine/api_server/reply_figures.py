@@ -32,5 +32,7 @@ def details(stats: Stats) -> Chunk:
     """Return a reply's `slipstream` object."""
     why = str(stats.why_plain) if stats.why_plain else None
     drafter = {"drafter": stats.drafter, "drafter_kind": stats.drafter_kind} if stats.drafter else {}
+    shown = {"count": stats.images, "tokens": stats.image_tokens, "ms": 1000 * stats.image_s}
+    images = {"images": shown} if stats.images else {}
     seed = stats.seed - (1 << 64) if stats.seed >> 63 else stats.seed  # fits in the integers of other languages
-    return {"mode": stats.mode, "why_plain": why, "seed": seed, **drafter}
+    return {"mode": stats.mode, "why_plain": why, "seed": seed, **drafter, **images}

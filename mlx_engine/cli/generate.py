@@ -96,6 +96,8 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
         parts.append(str(stats.gpu_error)[:1].lower() + str(stats.gpu_error)[1:])
     if stats.ttft_s is not None:
         parts.append(f"first token after {stats.ttft_s:.2f} s")
+    if stats.images:
+        parts.append(f"{stats.images} image{'' if stats.images == 1 else 's'} in {stats.image_s:.2f} s")
     parts.append(f"{stats.tokens} token{'' if stats.tokens == 1 else 's'}")
     if sampled:
         parts.append(f"seed {stats.seed}")
@@ -107,7 +109,7 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 _JSON_STATS = (
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted", "tokens_per_round"),
     *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed", "exact"),
-    *("measured_by", "drafter", "drafter_kind"),
+    *("measured_by", "drafter", "drafter_kind", "images", "image_tokens", "image_s"),
 )
 
 

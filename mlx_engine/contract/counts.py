@@ -25,6 +25,9 @@ class Counts:
     waiting_s: float = 0.0
     prefill_s: float = 0.0
     decode_s: float = 0.0
+    images: int = 0
+    image_tokens: int = 0
+    image_s: float = 0.0
 
     @classmethod
     def of(cls, *replies: Stats) -> "Counts":

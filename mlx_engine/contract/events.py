@@ -240,6 +240,7 @@ class Stats:
 
     Attributes:
         ttft_s: seconds from the request to the first token, including all waiting.
+        prompt_tok_s: computed tokens of the prompt / (prefill_s - image_s).
         decode_tok_s: (tokens - 1) / decode_s.
         peak_memory_bytes: peak memory of all replies that ran at the same time.
         lookup_rounds: rounds whose drafts were copied from the prompt and reply. `lookup_tested` and `lookup_accepted` are theirs.
@@ -258,6 +259,9 @@ class Stats:
         drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
         drafter_kind: such as “DFlash 2” or “MTP”.
         tuned: whether the drafter ran with LoRA weights for the target.
+        images: number of images in the prompt.
+        image_tokens: tokens of `prompt_tokens` that show images.
+        image_s: seconds of `prefill_s` that images were decoded and computed.
     """
 
     mode: Mode
@@ -294,6 +298,9 @@ class Stats:
     drafter: str = ""
     drafter_kind: str = ""
     tuned: bool = False
+    images: int = 0
+    image_tokens: int = 0
+    image_s: float = 0.0
 
     @property
     def tokens_per_round(self) -> float | None:

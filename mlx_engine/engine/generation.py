@@ -3,27 +3,27 @@
 import logging
 import secrets
 import threading
-from collections import Counter
 from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import mlx.core as mx
 
 from mlx_engine.calibration import kernel_selection
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, Stats, StopReason
+from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
 from mlx_engine.contract.limits import PREFILL_ROWS
-from mlx_engine.contract.requests import GenerationRequest, Mode
+from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.stream import Step, Stream, decode
+from mlx_engine.decoding.stream import Stream, decode
 from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
+from mlx_engine.engine.tally import Tally
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.hardware import device, gpu_faults, memory
@@ -113,7 +113,7 @@ def _stream(
     prepared: Prepared,
     branch: Branch,
     tokens: Sequence[int],
-    tally: "Tally",
+    tally: Tally,
     operations: Operations,
 ) -> Stream:
     """Return the stream that continues a branch, which has these tokens.
@@ -169,7 +169,7 @@ class _Reply:
         snapshots: Snapshots,
         prepared: Prepared,
         history: PairHistory,
-        tally: "Tally",
+        tally: Tally,
         cancel: threading.Event,
     ) -> None:
         self._pair, self._snapshots, self._prepared, self._history = pair, snapshots, prepared, history
@@ -191,6 +191,7 @@ class _Reply:
         self._retried_at: int | None = None  # number of tokens at the latest retry
         self._suspects: tuple[GpuFault, Sequence[str]] | None = None  # kernels to turn off if the retry passes
         tally.prompt_tokens = self._length
+        tally.images, tally.image_tokens = len(prepared.prompt.spans), sum(span.size for span in prepared.prompt.spans)
 
     def run(self) -> Generator[Events, None, None]:
         """Yield the events of each step until the reply ends.
@@ -357,9 +358,11 @@ class _Reply:
         parts = (self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context)
         done, chunks = branch.reused, prefill(*parts, stops, pace, self._images.prompt)
         while True:
+            began = self._tally.clock()
             for _ in self._images.read_before(done, stops):
                 yield []
                 self._check(stream)
+            self._tally.image_s += self._tally.clock() - began
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
@@ -382,7 +385,7 @@ class _Reply:
             for step in steps:
                 at_s = tally.clock()
                 if step.sources[0] == "prefill" and self._retried_at is None:
-                    self._snapshots.prefilled(self._length - branch.reused, at_s)
+                    self._snapshots.prefilled(self._length - branch.reused, at_s - tally.image_s)
                 self._tokens += step.tokens
                 added = [
                     replace(part, at_s=at_s) if isinstance(part, Commit) else part
@@ -414,83 +417,3 @@ class _Reply:
                 stream.lost = True
                 raise _PassesLost
             self._faults = self._turns.faults
-
-
-@dataclass
-class Tally:
-    """Statistics of a reply in progress, with times measured by the reply's clock."""
-
-    clock: ReplyClock
-    mode: Mode
-    seed: int
-    why_plain: EngineText | None
-    exact: bool
-    prompt_tokens: int = 0
-    reused_tokens: int = 0
-    disk_tokens: int = 0
-    snapshot_bytes: int = 0
-    few_accepted: EngineText | None = None
-    gpu_error: EngineText | None = None
-    drafter: tuple[str, str, bool] = "", "", False  # name, kind, and whether it is tuned
-    rounds: list[Step] = field(default_factory=list)
-    _first: float | None = None
-    _first_waited: float = 0.0
-    _last: float = 0.0
-    _tokens: int = 0
-    _plain: list[Step] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.clock.alone():
-            mx.reset_peak_memory()
-
-    def add(self, step: Step, tokens: int, at_s: float) -> None:
-        """Add a step that became final at `at_s` with `tokens` tokens of the reply."""
-        self._last = at_s
-        self._tokens += tokens
-        if self._first is None:
-            self._first, self._first_waited = at_s, self.clock.waited  # prefill's token belongs to no round
-        elif step.drafted:
-            self.rounds.append(step)
-        else:
-            self._plain.append(step)
-
-    def stats(self) -> Stats:
-        """Return the statistics so far."""
-        prefill = self._first or 0.0
-        decoding = self._last - prefill if self._first is not None else 0.0
-        looked_up = [step for step in self.rounds if step.proposer == "lookup"]
-        return Stats(
-            mode=self.mode,
-            prompt_tokens=self.prompt_tokens,
-            reused_tokens=self.reused_tokens,
-            disk_tokens=self.disk_tokens,
-            snapshot_bytes=self.snapshot_bytes,
-            tokens=self._tokens,
-            ttft_s=None if self._first is None else self._first + self._first_waited,
-            prompt_tok_s=(self.prompt_tokens - self.reused_tokens) / prefill if prefill else None,
-            decode_tok_s=(self._tokens - 1) / decoding if decoding > 0 else None,
-            rounds=len(self.rounds),
-            drafted=sum(step.drafted for step in self.rounds),
-            tested=sum(step.tested for step in self.rounds),
-            accepted=sum(step.accepted for step in self.rounds),
-            accepted_per_round=tuple(step.accepted for step in self.rounds),
-            widths=tuple(step.width for step in self.rounds),
-            plain_steps=len(self._plain),
-            why_plain=self.why_plain,
-            peak_memory_bytes=mx.get_peak_memory(),
-            seed=self.seed,
-            lookup_rounds=len(looked_up),
-            lookup_tested=sum(step.tested for step in looked_up),
-            lookup_accepted=sum(step.accepted for step in looked_up),
-            trials=sum(step.trial for step in (*self.rounds, *self._plain)),
-            exact=self.exact,
-            plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
-            waiting_s=self.clock.waited,
-            prefill_s=prefill,
-            decode_s=decoding,
-            few_accepted=self.few_accepted,
-            gpu_error=self.gpu_error,
-            drafter=self.drafter[0],
-            drafter_kind=self.drafter[1],
-            tuned=self.drafter[2],
-        )

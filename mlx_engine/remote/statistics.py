@@ -40,7 +40,8 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
     rounds, drafted, accepted = _speculation(timings, metrics, sglext)
     width = _number(timings, "width")
     waiting = _number(metrics, "queue_time_ms") or 0.0
-    why = details.get("why_plain")
+    why, shown = details.get("why_plain"), details.get("images")
+    images = shown if isinstance(shown, dict) else {}
     return Stats(
         mode="plain" if details.get("mode") == "plain" else request.mode,
         prompt_tokens=prompt,
@@ -64,6 +65,9 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
         measured_by="client" if measured_here else "server",
         drafter=_name(details, "drafter"),
         drafter_kind=_name(details, "drafter_kind"),
+        images=_count(images, "count"),
+        image_tokens=_count(images, "tokens"),
+        image_s=(_number(images, "ms") or 0.0) / 1000,
     )
 
 

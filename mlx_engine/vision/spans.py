@@ -24,8 +24,12 @@ class ImageSpan:
     digest: str
 
     @property
+    def size(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+    @property
     def end(self) -> int:
-        return self.start + self.grid[0] * self.grid[1]
+        return self.start + self.size
 
 
 def positions(spans: Iterable[ImageSpan], length: int) -> np.ndarray:
@@ -79,7 +83,7 @@ def keys(tokens: list[int], spans: Sequence[ImageSpan]) -> list[int]:
         return tokens
     found = list(tokens)
     for span in spans:
-        for index in range(span.end - span.start):
+        for index in range(span.size):
             content = sha256(f"{span.digest}:{index}".encode()).digest()
             found[span.start + index] = _NOT_A_TOKEN | int.from_bytes(content[:4]) >> 1
     return found

@@ -1320,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Images: {count}, {tokens}, read in {seconds}</source>
+            <translation>Bilder: {count}, {tokens}, in {seconds} gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Mostly plain</source>
             <translation>Meist einfach</translation>
         </message>
@@ -3172,6 +3177,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Tune the drafter to your messages</source>
             <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>12-megapixel image</source>
+            <translation>Bild mit 12 Megapixeln</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -8791,6 +8801,12 @@
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>Der Drafter in „{folder}“ gehört zu Slipstream oder kann nicht geändert werden. Kopieren Sie das Paar zuerst in einen eigenen Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/tuner.py" />
+            <source>images_to_tune</source>
+            <extracomment>Tuning can't use prompts with images. Leave them out.</extracomment>
+            <translation>Prompts mit Bildern eignen sich nicht zum Anpassen. Lassen Sie sie weg.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/tuner.py" />

@@ -1320,6 +1320,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Images: {count}, {tokens}, read in {seconds}</source>
+            <translation>图像：{count} 张，{tokens}，读取用时 {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Mostly plain</source>
             <translation>大多普通</translation>
         </message>
@@ -3172,6 +3177,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Tune the drafter to your messages</source>
             <translation>根据您的消息调优草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>12-megapixel image</source>
+            <translation>1200 万像素图像</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -8791,6 +8801,12 @@
             <source>drafter_not_writable</source>
             <extracomment>The drafter in “{folder}” is part of Slipstream or can't be changed. Copy the pair to one of your own folders first.</extracomment>
             <translation>“{folder}”中的草稿模型属于 Slipstream 或无法更改。请先将这对模型拷贝到您自己的文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/tuner.py" />
+            <source>images_to_tune</source>
+            <extracomment>Tuning can't use prompts with images. Leave them out.</extracomment>
+            <translation>带图像的提示词不能用于调优。请将其去掉。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/tuner.py" />

@@ -150,6 +150,9 @@ def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:
 def test_the_details_include_a_long_wait() -> None:
     assert "Wait time" not in wording.details(replace(stats(), waiting_s=0.04))
     assert "Wait time: 2.50 s" in wording.details(replace(stats(), waiting_s=2.5))
+    assert "Images" not in wording.details(stats())
+    shown = replace(stats(), images=2, image_tokens=560, image_s=0.25)
+    assert "Images: 2, 560 tokens, read in 250 ms" in wording.details(shown)
 
 
 def test_the_live_rate_leaves_out_the_turns_of_other_replies() -> None:

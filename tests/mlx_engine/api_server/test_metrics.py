@@ -67,6 +67,9 @@ _stats = st.builds(
         prompt_tokens=prompt + reused,
         reused_tokens=reused,
         disk_tokens=reused // 2,
+        images=reused,
+        image_tokens=9 * reused,
+        image_s=float(reused),
         snapshot_bytes=3 * peak,
         rounds=len(rounds),
         drafted=7 * len(rounds),
@@ -102,6 +105,9 @@ class TestCounts:
         assert rise("prompt_tokens_total") == sum(each.prompt_tokens for each in ended)
         assert rise("cached_tokens_total") == sum(each.reused_tokens for each in ended)
         assert rise("disk_tokens_total") == sum(each.disk_tokens for each in ended)
+        assert rise("images_total") == sum(each.images for each in ended)
+        assert rise("image_tokens_total") == sum(each.image_tokens for each in ended)
+        assert rise("image_seconds_total") == sum(each.image_s for each in ended)
         assert rise("generated_tokens_total") == sum(each.tokens for each in ended)
         assert rise("rounds_total") == sum(each.rounds for each in ended)
         assert rise("drafted_tokens_total") == sum(each.drafted for each in ended)

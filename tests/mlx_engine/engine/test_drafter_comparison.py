@@ -32,7 +32,7 @@ from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine import engine as engine_module
 from mlx_engine.engine import local_comparison
 from mlx_engine.engine.engine import Engine
-from mlx_engine.engine.generation import Tally
+from mlx_engine.engine.tally import Tally
 from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, record_speeds, speed_key

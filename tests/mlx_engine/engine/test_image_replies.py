@@ -22,6 +22,7 @@ from mlx_engine.loading import image_reader
 from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.vision import tower_weights
 from mlx_engine.vision.spans import ImageSpan
+from mlx_engine.vision.tower import Tower
 from tests.mlx_engine.asking import failure, reply
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.engine.failing_kernels import VICTIM
@@ -93,6 +94,27 @@ def test_other_pixels_of_the_same_size_are_computed_and_the_same_are_not(engines
     first, other, again = replies
     assert first.tokens == again.tokens != other.tokens
     assert other.stats.reused_tokens < first.stats.prompt_tokens - 15 < again.stats.reused_tokens
+
+
+def test_the_rate_of_the_prompt_excludes_the_time_for_images(engines: dict[str, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, now = engines["qwen3_5"], [0.0]
+    engine.free_memory()
+    monkeypatch.setattr("mlx_engine.decoding.turns.time.perf_counter", lambda: now[0])
+
+    def load_slowly(*of: Any) -> Tower:
+        now[0] += 100.0
+        return tower_weights.load_tower(*of)
+
+    def take_a_second(_rows: int) -> None:
+        now[0] += 1.0
+
+    monkeypatch.setattr(image_reader, "load_tower", load_slowly)
+    before_each_pass(engine.pair.target, monkeypatch, take_a_second)
+    first, again = (reply(engine, asked(SHOWN, max_tokens=2)).stats for _ in range(2))
+    assert first.images == again.images == 1
+    assert first.image_tokens == again.image_tokens == described("qwen3_5")["images"]["photo"]["soft_tokens"]
+    assert (first.image_s, again.image_s) == (100.0, 0.0)
+    assert first.prompt_tok_s == first.prompt_tokens / (first.prefill_s - 100.0)
 
 
 def test_a_chat_with_images_continues_after_a_restart(engines: dict[str, Engine], tmp_path) -> None:

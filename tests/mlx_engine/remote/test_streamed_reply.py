@@ -40,7 +40,7 @@ NAMES = (
     ),
     *("completion_tokens", "prompt_tokens", "prompt_tokens_details", "cached_tokens", "predicted_n", "predicted_per_second"),
     *("generation_time_ms", "speculative_decoding", "num_spec_steps", "sglext", "spec_tokens_details", "draft_n", "width"),
-    *("per_step_accepted", "unreadable_call", "slipstream", "drafter", "drafter_kind"),
+    *("per_step_accepted", "unreadable_call", "slipstream", "drafter", "drafter_kind", "images", "count", "ms"),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5),
@@ -164,6 +164,14 @@ def test_the_drafter_of_slipstream_is_named(drafter: str, kind: str) -> None:
     found, shown = stream.stats(), drafter and kind.isprintable() and len(kind) <= 100
     assert found.drafter_kind == (kind if shown else "")
     assert found.drafter in (drafter, "") and found.drafter.isprintable()
+
+
+def test_the_images_of_slipstream_are_reported() -> None:
+    sent = replace(stats("dflash"), images=2, image_tokens=128, image_s=0.5)
+    stream = ReplyStream(CONNECTION, GenerationRequest())
+    assert not list(stream.events(json.dumps({"slipstream": details(sent)})))
+    found = stream.stats()
+    assert (found.images, found.image_tokens, found.image_s) == (2, 128, 0.5)
 
 
 @pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
