@@ -96,7 +96,7 @@ class Estimator:
         try:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
-            fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
+            fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free, sees=variant.sees)
             parsed = parse(drafter) if drafter else None
             variant = replace(variant, config=parsed)
             speeds: dict[SpeedKind, SpeedRange] = {}

@@ -227,8 +227,8 @@ def _speeds(
 
 def _print_fit(result: Fit) -> None:
     for line in result.lines:
-        say(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.formula}")
-    say(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
+        say(f"  {line.what:<18} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.formula}")
+    say(f"  {'total':<18} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 
 def _pull(args: argparse.Namespace) -> int:

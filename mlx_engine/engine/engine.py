@@ -455,7 +455,7 @@ def _reply_memory(pair: LoadedPair) -> memory.ReplyMemory:
     facts = machine.load_facts()
 
     def needs(tokens: int) -> tuple[int, int]:
-        fit = predict_fit(*configs, 0, 0, tokens, facts)
+        fit = predict_fit(*configs, 0, 0, tokens, facts, sees=False)  # a prompt's own images are counted
         workspace = fit.lines[-1].bytes or 0
         return fit.needed - workspace, workspace
 

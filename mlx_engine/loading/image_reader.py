@@ -128,9 +128,8 @@ class ImageReader:
         if not spans:
             return 0
         rules, element = self.rules, self._dtype.size
-        values = [3 * (span.end - span.start) * rules.side**2 for span in spans]  # decoded, and twice as floating-point patches
-        largest = max(rules.pass_bytes(span.grid, element) + 9 * count for span, count in zip(spans, values, strict=True))
-        tokens = sum(span.end - span.start for span in spans) * rules.hidden * element
+        largest = max(rules.image_bytes(span.grid, element) for span in spans)
+        tokens = sum(span.size for span in spans) * rules.token_bytes(element)
         return (0 if self._tower else rules.weight_bytes(element)) + largest + min(tokens, FEATURE_BYTES)
 
     def forget(self) -> None:

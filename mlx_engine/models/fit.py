@@ -23,6 +23,7 @@ _FUSED = (64, 80, 128)  # head sizes of Metal's fused attention (MLX 0.32, `Scal
 _STREAM = 8  # hidden-sized results per layer: two norms, attention output and its projection, two sums, input, output
 _QUERIES = 4  # query-sized results: projected, normed, rotated, scaled
 _SEGMENT, _DECAYS = 256, 4  # rows of a step of Mamba-2 (mlx-lm's `ssm_attn`); its matrices of a row for every head and token
+_PHOTO = (4032, 3024)  # pixels of an image of 12 megapixels, as phones take them
 _GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 
@@ -109,6 +110,7 @@ def predict_fit(
     context: int = CONTEXT,
     facts: MachineFacts | None = None,
     free: int | None = None,
+    sees: bool = True,
 ) -> Fit:
     """Predict the memory of a pair.
 
@@ -118,6 +120,7 @@ def predict_fit(
         context: context length in tokens.
         facts: measurements of this machine, if known.
         free: bytes available now.
+        sees: whether to count an image if the target's config describes how it sees. Its tower is part of the stored weights.
     """
     on_cpu = machine.without_gpu(facts)
     element = 4 if on_cpu else 2
@@ -125,6 +128,7 @@ def predict_fit(
     config = None if drafter is None else parse(drafter)
     if drafter is not None and config is not None:
         lines += [_drafter_weights(drafter, config, drafter_bytes, on_cpu), _drafter_context(config, context, element)]
+    lines += _image(target, element) if sees else []
     lines.append(_workspace(target, config, context, element, fused=not on_cpu))
     return Fit(tuple(lines), context, machine.working_set(facts), machine.allocation_limit(facts), free)
 
@@ -184,6 +188,22 @@ def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLi
     formula = " + ".join(f"{count:,} × {row:,}" for row, count in rows.items())
     total = sum(count * row for row, count in rows.items())
     return FitLine("Drafter context", total * element, f"{f'({formula})' if len(rows) > 1 else formula} × {element}")
+
+
+def _image(config: dict, element: int) -> list[FitLine]:
+    """Return the memory for a typical image, if the target sees.
+
+    It is a photo, whose pixels, passes, and soft tokens exist at the same time.
+    """
+    if config.get("vision_config") is None:
+        return []
+    from mlx_engine.vision.vision_checkpoint import described_rules  # imports NumPy, which the picker doesn't wait for
+
+    if (rules := described_rules(config)) is None:
+        return []
+    rows, columns = rules.grid(*rules.size(*_PHOTO))
+    each = -(-rules.image_bytes((rows, columns), element) // (rows * columns)) + rules.token_bytes(element)
+    return [FitLine("12-megapixel image", rows * columns * each, f"{rows * columns:,} × {each:,}")]
 
 
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:

@@ -51,7 +51,7 @@ def predict_needs(
     """
     target_config, drafter_config = read_config(target), read_config(drafter)
     sizes, config = pair_bytes(target, drafter), parse(drafter_config)
-    fit = predict_fit(target_config, drafter_config, *sizes, MOST_REPLY_TOKENS, facts)
+    fit = predict_fit(target_config, drafter_config, *sizes, MOST_REPLY_TOKENS, facts, sees=False)
     known = all(line.bytes is not None for line in fit.lines)
     element = 4 if machine.without_gpu(facts) else 2
     features = len(config.tapped(len(layer_states(target_config) or ()))) * config.hidden_size

@@ -70,13 +70,15 @@ def tune(pair: LoadedPair, generate: Generate, request: TuneDrafter, cancel: thr
         Progress, then the result; nothing more once `cancel` is set.
 
     Raises:
-        UserError: the drafter can't be tuned, there are too few prompts, the disk is full, or memory ran out.
+        UserError: the drafter can't be tuned, there are too few prompts, or some with images, the disk is full, or memory ran out.
     """
     target, drafter = pair.folders
     if pair.drafter is None or drafter is None:
         raise UserError("nothing_to_tune", "There is nothing to tune: the pair has no drafter.")
     if pair.info.tuned:
         raise UserError("tuned_already", "The loaded drafter is tuned. Load it without its adapter, then tune it again.")
+    if any(message.images for prompt in (*request.prompts, *request.general) for message in prompt):
+        raise UserError("images_to_tune", "Tuning can't use prompts with images. Leave them out.")
     prompts = list(dict.fromkeys(request.prompts))
     if len(prompts) < FEWEST_PROMPTS:
         template = "Tuning needs at least {fewest} different prompts, but there are only {count}. Add more prompts."

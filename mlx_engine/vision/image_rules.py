@@ -78,6 +78,18 @@ class ImageRules(ABC):
             element: bytes of a number.
         """
 
+    def image_bytes(self, grid: tuple[int, int], element: int) -> int:
+        """Return the bytes for decoding and computing an image.
+
+        They don't include weights and soft tokens. See `pass_bytes` for the arguments.
+        """
+        pixels = grid[0] * grid[1] * self.side**2
+        return self.pass_bytes(grid, element) + 27 * pixels  # three channels, decoded, and twice as floating-point patches
+
+    def token_bytes(self, element: int) -> int:
+        """Return the bytes of a soft token, with `element` bytes per number."""
+        return self.hidden * element
+
     def grid(self, width: int, height: int) -> tuple[int, int]:
         """Return the rows and columns of soft tokens of a resized image."""
         return height // self.side, width // self.side

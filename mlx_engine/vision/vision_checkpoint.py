@@ -57,21 +57,35 @@ def read_rules(folder: Path, config: dict[str, Any]) -> ImageRules:
     Raises:
         UserError: why it can't see images.
     """
-    family = config.get("model_type")
-    names = next((names for names in _TOKENS if family in names), None)
-    if names is None:
+    family = _family(config)
+    if not (stored := tower_tensors(folder, family)):
+        raise _without_tower()
+    return _rules(config, stored, _processor(folder))
+
+
+def _family(config: dict[str, Any]) -> str:
+    """Return the family of a target that may see.
+
+    Raises:
+        UserError: it can't.
+    """
+    family = str(config.get("model_type"))
+    if family not in SEEING:
         template = (
             "Slipstream can't show images to models of the “{family}” family. Choose another target, such as Qwen3.5 or Gemma 4."
         )
-        raise UserError("family_without_images", template, family=str(family))
+        raise UserError("family_without_images", template, family=family)
     if config.get("vision_config") is None:
         raise _without_tower()
+    return family
+
+
+def _rules(config: dict[str, Any], stored: dict[str, StoredTensor], processor: VisionFields) -> ImageRules:
+    family = _family(config)
+    names = next(names for names in _TOKENS if family in names)
     outer, vision = VisionFields("config.json", config), VisionFields("vision_config", config["vision_config"])
     text = VisionFields("text_config", config.get("text_config") or config)
     vocabulary = text.whole("vocab_size", default=1 << 20, most=1 << 24)
-    stored = tower_tensors(folder, str(family))
-    if not stored:
-        raise _without_tower()
     token, start, end = (outer.whole(name, default=usual, least=0, most=vocabulary - 1) for name, usual in _TOKENS[names])
     if len({token, start, end}) < 3:
         raise unusable("config.json, " + _TOKENS[names][0][0], token, f"≠ {start}, {end}")
@@ -79,10 +93,20 @@ def read_rules(folder: Path, config: dict[str, Any]) -> ImageRules:
     values = sum(prod(tensor.shape) for tensor in stored.values() if tensor.format not in _PACKED)
     common = {"family": family, "token": token, "start": start, "end": end, "packed": packed, "values": values}
     common["hidden"] = text.whole("hidden_size")
-    processor = _processor(folder)
     if names is _QWEN:
         return QwenRules.read(common, vision, processor, text)
     return GemmaRules.read(common, vision, processor, text)
+
+
+def described_rules(config: dict[str, Any]) -> ImageRules | None:
+    """Return how a target sees images, by its config.json.
+
+    The tower counts as one without weights. None if the config doesn't describe it.
+    """
+    try:
+        return _rules(config, {}, VisionFields("preprocessor_config.json", {}))
+    except UserError:
+        return None
 
 
 def sees(folder: Path, config: dict[str, Any]) -> bool:

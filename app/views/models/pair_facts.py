@@ -190,6 +190,7 @@ def memory_names() -> dict[str, str]:
         "Recurrent state": tr("Recurrent state"),
         "Drafter weights": tr("Drafter weights"),
         "Drafter context": tr("Drafter context"),
+        "12-megapixel image": tr("12-megapixel image"),
         "Workspace": tr("Workspace"),
     }
 

@@ -15,6 +15,7 @@ from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.registry import parse
 from mlx_engine.hardware import machine
+from mlx_engine.loading.image_reader import ImageReader
 from mlx_engine.models.configs.target_config import (
     MOST_LAYERS,
     dflash_problem,
@@ -23,9 +24,13 @@ from mlx_engine.models.configs.target_config import (
     target_problem,
     text_config,
 )
+from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.fit import predict_fit
 from mlx_engine.models.library.speeds import predict_speeds
+from mlx_engine.vision.spans import ImageSpan
+from mlx_engine.vision.vision_checkpoint import described_rules
 from tests.hub.repos import DRAFTER
+from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build
 
 GB = 10**9
@@ -80,6 +85,19 @@ def test_the_lines_add_up() -> None:
     assert predicted.needed == sum(line.bytes or 0 for line in predicted.lines) and all(line.formula for line in predicted.lines)
     kv = next(line for line in predicted.lines if line.what == "Target KV cache")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
+
+
+@pytest.mark.parametrize("family", ["qwen3_5", "gemma4_causal", "gemma4_unified"])
+def test_a_pair_that_sees_needs_memory_for_a_photo(family: str) -> None:
+    config = read_config(GOLDEN / "vision" / family)
+    blind, seeing = (predict_fit(config, None, GB, 0, 1024, CPU, sees=sees) for sees in (False, True))
+    (line,) = [line for line in seeing.lines if line not in blind.lines]
+    rules = described_rules(config)
+    assert rules is not None and line.bytes and line.what == "12-megapixel image"
+    photo = ImageSpan(0, rules.grid(*rules.size(4032, 3024)), "photo")
+    reserved = ImageReader(GOLDEN, rules, mx.float32).bytes([photo])
+    assert reserved <= line.bytes < reserved + photo.size
+    assert blind.lines == predict_fit({**config, "vision_config": None}, None, GB, 0, 1024, CPU).lines
 
 
 ODD = st.one_of(

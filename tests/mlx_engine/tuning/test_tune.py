@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, Round, Tuned, WorkProgress
 from mlx_engine.contract.limits import FEWEST_PROMPTS
-from mlx_engine.contract.requests import ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
+from mlx_engine.contract.requests import AttachedImage, ForgetPrompts, GenerationRequest, Message, Sampling, TuneDrafter
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
@@ -281,6 +281,13 @@ def test_memory_does_not_grow_with_the_number_of_replies(engine):
         return mx.get_peak_memory()
 
     assert peak(40) < 1.2 * peak(12)
+
+
+def test_prompts_with_images_are_refused(engine):
+    shown = (replace(PROMPTS[0][0], images=(AttachedImage(0, b"", "chart.png"),)),)
+    for request in (TuneDrafter((*PROMPTS, shown)), TuneDrafter(PROMPTS, general=(shown,))):
+        with pytest.raises(UserError, match="with images"):
+            run(engine, request)
 
 
 @pytest.mark.parametrize(
