@@ -145,7 +145,7 @@ class Api:
         await self.files.check(exchange)
         async with self.models.using(exchange.fields.model) as pair:
             counted = await self.files.read(exchange, exchange.counted, pair)
-            return JSONResponse({"input_tokens": await count(self._submit_for(request), counted)})
+            return JSONResponse({"input_tokens": (await count(self._submit_for(request), counted)).tokens})
 
     async def _tokenize(self, request: Request) -> Response:
         exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
@@ -153,8 +153,8 @@ class Api:
         async with self.models.using(exchange.fields.model) as pair:
             (chat, *_) = await self.files.read(exchange, exchange.begin, pair)
             counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
-            tokens = await count(self._submit_for(request), counted)
-            return JSONResponse({"count": tokens, "max_model_len": pair.context_limit})
+            found = await count(self._submit_for(request), counted)
+            return JSONResponse({"count": found.tokens, "max_model_len": pair.context_limit})
 
     async def _reply(self, dialect: Dialect, request: Request) -> Response:
         exchange = dialect.decode(await read_json(request.scope, request.receive, self._log_content))

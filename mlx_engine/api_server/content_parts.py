@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,10 +50,14 @@ class FileReading:
     Attributes:
         pdfs: PDFs of earlier requests.
         cancel: stops the reading.
+        most: how many of its first pages are read of a PDF, by its field; all if absent.
+        pages: numbers of pages of the PDFs that were read, by field.
     """
 
     pdfs: PdfCache = field(default_factory=PdfCache)
     cancel: threading.Event | None = None
+    most: Mapping[str, int] = field(default_factory=dict)
+    pages: dict[str, int] = field(default_factory=dict)
 
 
 class PartReader:
@@ -169,6 +173,8 @@ class PartReader:
         can_see = self._pair is not None and self._pair.can_see
         reading = self._reading
         pages = reading.pdfs.pages(data, where, name, can_see, self._room, self._space, reading.cancel)
+        reading.pages[where] = len(pages)
+        pages = pages[: reading.most.get(where)]
         self._room -= sum(image is not None for _, image in pages)
         self._space -= picture_bytes(pages)
         parts = (part for text, image in pages for part in (Paragraph(text), image) if part is not None)

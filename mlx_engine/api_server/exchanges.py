@@ -3,9 +3,9 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -196,13 +196,13 @@ async def complete(submit: Submit, request: GenerationRequest, limiting: Limitin
     return CountedReply(**vars(fold(events)), thinking_tokens=thinking, parts=parts, stop_string=end.stop_string)
 
 
-async def count(submit: Submit, request: CountTokens) -> int:
+async def count(submit: Submit, request: CountTokens) -> TokenCount:
     """Return the number of tokens of a chat."""
     async with aclosing(batches(submit, request)) as events:
         async for batch in events:
             for event in batch:
                 if isinstance(event, TokenCount):
-                    return event.tokens
+                    return event
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
@@ -224,8 +224,34 @@ class FileThreads:
             return work(pair, FileReading(self.pdfs))
         return await self._run(partial(work, pair))
 
-    async def _run(self, work: Callable[[FileReading], T]) -> T:
-        reading = FileReading(self.pdfs, cancel := threading.Event())
+    async def explained(self, error: ApiError, submit: Submit, exchange: Exchange, pair: PairInfo) -> ApiError:
+        """Return an error that says how many pages of the longest PDF fit.
+
+        Other errors than that of a too long prompt stay as they are."""
+        if error.code != "context_length_exceeded" or not exchange.files.found:
+            return error
+        pages: dict[str, int] = {}
+
+        async def fit(most: Mapping[str, int]) -> bool:
+            request, *_ = await self._run(partial(exchange.begin, pair), most=most, pages=pages)
+            counted = CountTokens(request.messages, request.thinking, tools=request.tools, estimate=True)
+            found = await count(submit, counted)
+            return found.tokens < found.limit
+
+        with suppress(ApiError):  # such as of a server that can't count
+            if await fit({}) or not pages:
+                return error
+            where = max(pages, key=lambda name: pages[name])
+            fitting, too_many = 0, pages[where]
+            while too_many - fitting > 1:
+                middle = (fitting + too_many) // 2
+                fitting, too_many = (middle, too_many) if await fit({where: middle}) else (fitting, middle)
+            if fitting:
+                error.message += f" Of “{where}”, the first {fitting:,} of {pages[where]:,} pages fit."
+        return error
+
+    async def _run(self, work: Callable[[FileReading], T], **options: Any) -> T:
+        reading = FileReading(self.pdfs, cancel := threading.Event(), **options)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work, reading)
         finally:
@@ -240,7 +266,7 @@ async def whole(models: ServedModels, submit: Submit, files: FileThreads, exchan
             requests = await files.read(exchange, exchange.begin, pair)
             return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
         except ApiError as error:
-            raise _naming_schema(error, exchange) from None
+            raise _naming_schema(await files.explained(error, submit, exchange, pair), exchange) from None
 
 
 async def streamed(models: ServedModels, submit: Submit, files: FileThreads, exchange: Exchange) -> AsyncGenerator[str]:
@@ -259,17 +285,20 @@ async def streamed(models: ServedModels, submit: Submit, files: FileThreads, exc
                 began = True
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
-            for index, request in enumerate(await files.read(exchange, exchange.begin, entry.result())):
-                async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
-                    async for batch in events:
-                        chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
-                        if not chunks and (not batch or now() - sent_at >= QUIET_S):
-                            chunks = list(exchange.sign_of_life(index))
-                        elif not (began or any(map(is_progress, batch))):
-                            continue
-                        if chunks or not began:
-                            began, sent_at = True, now()
-                            yield _server_sent(chunks)
+            try:
+                for index, request in enumerate(await files.read(exchange, exchange.begin, entry.result())):
+                    async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
+                        async for batch in events:
+                            chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
+                            if not chunks and (not batch or now() - sent_at >= QUIET_S):
+                                chunks = list(exchange.sign_of_life(index))
+                            elif not (began or any(map(is_progress, batch))):
+                                continue
+                            if chunks or not began:
+                                began, sent_at = True, now()
+                                yield _server_sent(chunks)
+            except ApiError as error:
+                raise await files.explained(error, submit, exchange, entry.result()) from None
             yield _server_sent(exchange.end())
     except ApiError as error:
         if not began:

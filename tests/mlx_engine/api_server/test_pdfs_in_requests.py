@@ -1,6 +1,7 @@
 """PDFs in requests: texts and pictures of their pages, limits, and what is kept for later requests."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from mlx_engine.contract.requests import Message
 from mlx_engine.media import media_process
 from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.media.pdfs import PdfPage
+from tests.mlx_engine.api_server.serving import Serving
 from tests.mlx_engine.api_server.test_images_in_requests import BLIND, DIALECTS, PDF, SEEING, chat, encoded, url
 from tests.mlx_engine.media.made_media import line, pdf, picture, saved
 
@@ -152,3 +154,23 @@ def test_a_server_that_stops_forgets_its_pdfs(drawn: list[int]) -> None:
     asyncio.run(serve())
     chat([PDF], SEEING, FileReading(api.files.pdfs))
     assert drawn == [0, 1, 2] * 2
+
+
+@pytest.mark.parametrize(("dialect", "stream"), [("chat/completions", False), ("messages", True)])
+def test_a_refusal_says_how_many_pages_fit(demo_server: Serving, dialect: str, stream: bool) -> None:
+    def content(pages: int) -> list[Any]:
+        data = pdf(*[line(f"The words on the page {number} " * 7) for number in range(pages)])
+        file = {"type": "file", "file": {"filename": "a.pdf", "file_data": url(data, "application/pdf")}}
+        document = {"type": "document", "title": "a.pdf", "source": {"type": "base64", "data": encoded(data)}}
+        return [file if dialect == "chat/completions" else document, {"type": "text", "text": "Why?"}]
+
+    def refusal(pages: int) -> str:
+        messages = [{"role": "user", "content": content(pages)}]
+        got = demo_server.post(f"/v1/{dialect}", messages=messages, max_tokens=1, stream=stream)
+        return "" if got.status_code == 200 else got.json()["error"]["message"]
+
+    found = re.search(r"maximum.*Of “messages\.0\.content\.0\.[a-z_.]+”, the first (\d\d) of 40 pages fit\.$", refusal(40))
+    assert found is not None
+    assert not refusal(int(found[1])) and refusal(int(found[1]) + 1)
+    text = demo_server.post(f"/v1/{dialect}", messages=[{"role": "user", "content": "Why? " * 3000}], max_tokens=1)
+    assert text.status_code == 400 and "pages" not in text.json()["error"]["message"]
