@@ -186,6 +186,9 @@ class Commands(QObject):
         def pinned() -> bool:
             return self.target[0] == "chat" and library.entries[self.target[1]].pinned
 
+        def pin_title() -> str:
+            return tr("Un&pin Chat") if pinned() else tr("&Pin Chat")
+
         def delete_title() -> str:
             count = len(self.target_chats)
             return tr("&Delete {count} Chats", count=number(count)) if count > 1 else tr("&Delete")
@@ -198,7 +201,7 @@ class Commands(QObject):
             Command("new_folder", tr("New &Folder"), self._add_folder, ("Ctrl+Shift+N",)),
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
-            Command("pin", tr("&Pin"), lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single, pinned),
+            Command("pin", pin_title, lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single),
             Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), session.open_chat), ("Ctrl+D",), single),
             Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
             Command("previous_chat", tr("Previous C&hat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),

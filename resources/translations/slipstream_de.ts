@@ -255,8 +255,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>&amp;Pin</source>
-            <translation>An&amp;heften</translation>
+            <source>&amp;Pin Chat</source>
+            <translation>Chat an&amp;heften</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -332,6 +332,11 @@
             <location filename="../../app/session/commands.py" />
             <source>Rolling &amp;Window</source>
             <translation>&amp;Gleitendes Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Un&amp;pin Chat</source>
+            <translation>Chat nicht mehr an&amp;heften</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />
@@ -4255,6 +4260,16 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pin Chat</source>
+            <translation>Chat anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pin “{title}”</source>
+            <translation>„{title}“ anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Pinned</source>
             <translation>Angeheftet</translation>
         </message>
@@ -4272,6 +4287,11 @@
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Today</source>
             <translation>Heute</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Unpin “{title}”</source>
+            <translation>„{title}“ nicht mehr anheften</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />

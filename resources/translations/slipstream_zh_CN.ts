@@ -255,8 +255,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>&amp;Pin</source>
-            <translation>置顶(&amp;P)</translation>
+            <source>&amp;Pin Chat</source>
+            <translation>置顶对话(&amp;P)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -332,6 +332,11 @@
             <location filename="../../app/session/commands.py" />
             <source>Rolling &amp;Window</source>
             <translation>滚动窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Un&amp;pin Chat</source>
+            <translation>取消置顶对话(&amp;P)</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />
@@ -4255,6 +4260,16 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pin Chat</source>
+            <translation>置顶对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Pin “{title}”</source>
+            <translation>置顶“{title}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Pinned</source>
             <translation>已置顶</translation>
         </message>
@@ -4272,6 +4287,11 @@
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Today</source>
             <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>Unpin “{title}”</source>
+            <translation>取消置顶“{title}”</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />

@@ -184,6 +184,56 @@ def test_the_row_under_the_pointer_is_hovered_and_its_button_opens_its_menu(star
     QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))  # so that the next test can move the pointer here
 
 
+def test_a_pinned_chat_stays_at_the_top_over_restarts(begin: Begin, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
+    old, new = chat_with(app, "Old"), chat_with(app, "New")
+    app.session.open_chat(old)
+    app.until(lambda: app.session.chat.id == old)
+    pin = app.commands["pin"]
+    assert pin.plain_text == "Pin Chat"
+    app.run("pin")
+    assert pin.plain_text == "Unpin Chat"
+    app.run("new_chat")
+    assert not app.can("pin") and pin.plain_text == "Pin Chat", "a chat without messages isn't listed"
+    newest = chat_with(app, "Newest")
+    app.quit()
+    again = begin(data=tmp_path)
+    again.until(lambda: len(again.library.entries) == 3)
+
+    def listed() -> list[str]:
+        return [chat.id for section in sections(again.library.entries.values(), (), time.time()) for chat in section.chats]
+
+    assert listed() == [old, newest, new]
+    again.session.open_chat(old)
+    again.until(lambda: again.session.chat.id == old)
+    again.run("pin")
+    assert listed() == [newest, new, old]
+
+
+def test_the_pin_button_pins_the_chat_of_its_row(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    first = chat_with(app, "First")
+    listed, library = app.window.sidebar.list, app.library
+    app.run("focus_list")
+    app.until(listed.pin.isVisible)
+    assert listed.pin.accessibleName() == "Pin “First”"
+    qtbot.keyClick(listed, Qt.Key.Key_Tab)
+    assert listed.pin.hasFocus()
+    qtbot.keyClick(listed.pin, Qt.Key.Key_Space)
+    assert rows(app) == ["[Pinned]", "First"] and listed.pin.accessibleName() == "Unpin “First”"
+    assert listed.pin.hasFocus(), "although its row has moved"
+    second = chat_with(app, "Second")
+    qtbot.mouseMove(listed.viewport(), row_center(listed, first))
+    app.until(lambda: listed.pin.accessibleName() == "Unpin “First”")
+    assert not listed.pin.geometry().intersects(listed.more.geometry())
+    qtbot.mouseClick(listed.pin, Qt.MouseButton.LeftButton)
+    assert rows(app) == ["[Today]", "Second", "First"]
+    assert app.session.chat.id == second and listed.selected == [second], "only the pin has changed"
+    library.delete([first, second])  # the undo bar resizes the list before it is refreshed
+    assert listed.pin.isHidden()
+    QCursor.setPos(app.window.composer.mapToGlobal(QPoint(5, 5)))  # so that the next test can move the pointer here
+
+
 def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     assert not app.can("delete_all")

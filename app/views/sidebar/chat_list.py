@@ -78,9 +78,10 @@ def day_section(at: float, now: float) -> tuple[str, float]:
 
 
 class ChatList(QTreeView):
-    """The view of the chat library. Renaming and moving change the library directly.
+    """The view of the chat library.
 
-    Several chats can be selected. The row under the pointer, or else the current row, has a button that opens its menu.
+    Renaming, moving, and pinning change the library directly. Several chats can be selected. The row under the pointer, or else the
+    current row, has a button that pins its chat, and one that opens its menu.
     """
 
     opened = Signal(str)  # chat id
@@ -98,8 +99,9 @@ class ChatList(QTreeView):
         self._shown: list[ChatSection] = []
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
+        self.pin = IconButton(theme, "pin", tr("Pin Chat"), self.viewport())  # before `more` in the Tab order
         self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
-        self._button_chat = ""  # id of the chat whose row has the button
+        self._button_chat = ""  # id of the chat whose row has the buttons
         self._pointer: QPoint | None = None  # in the viewport
         self._multiple: list[str] = []  # the selected chats, if several
         self.setModel(self._model)
@@ -119,13 +121,15 @@ class ChatList(QTreeView):
         self._open_timer.timeout.connect(self._open_current)
         self.expanded.connect(self._remember_expanded)
         self.collapsed.connect(self._remember_collapsed)
+        self.pin.clicked.connect(self._pin)
+        self.pin.hide()
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         self.selectionModel().selectionChanged.connect(self._show_selected)
         for moved in (self.selectionModel().currentChanged, self.verticalScrollBar().valueChanged, application.focusChanged):
-            moved.connect(self._place_button)
+            moved.connect(self._place_buttons)
         theme.text_resized.connect(self._measure)
         self._library.changed.connect(self.refresh)
         self._library.restored.connect(self._select_restored)
@@ -182,7 +186,7 @@ class ChatList(QTreeView):
         self.verticalScrollBar().setValue(place)
         if (item := self._rows.get(self._session.chat.id)) is not None and self._place_of_open() != place_before:
             self.scrollTo(item.index())  # a new chat, or one that a message has moved up
-        self._place_button()
+        self._place_buttons()
 
     def _place_of_open(self) -> tuple[str, int]:
         """Return the heading and row of the open chat."""
@@ -293,7 +297,7 @@ class ChatList(QTreeView):
             indented=index.parent().data(KIND) == "folder",
             dotted=replying is not None and one == replying.id and not asking,
             chosen=one == self._session.chat.id or one in self._multiple,
-            reserved=self.more.sizeHint().width() if one == self._button_chat else 0,
+            reserved=2 * self.more.sizeHint().width() if one == self._button_chat else 0,
         )
 
     def commit(self, index: Index, text: str) -> None:
@@ -348,31 +352,40 @@ class ChatList(QTreeView):
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent):
             self._pointer = event.position().toPoint()
-            self._place_button()
+            self._place_buttons()
         elif event.type() == QEvent.Type.Leave:
             self._pointer = None
-            self._place_button()
+            self._place_buttons()
         return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place_button()
+        self._place_buttons()
 
     @Slot()
-    def _place_button(self) -> None:
-        """Put the button on the chat under the pointer, or on the focused row."""
+    def _place_buttons(self) -> None:
+        """Put the buttons on the chat under the pointer, or on the focused row."""
         index = self.indexAt(self._pointer) if self._pointer is not None else QModelIndex()
-        if not index.isValid() and (self.hasFocus() or self.more.hasFocus()):
+        if not index.isValid() and any(widget.hasFocus() for widget in (self, self.pin, self.more)):
             index = self.currentIndex()
         area = self.visualRect(index)
-        shown = index.data(KIND) == "chat" and area.isValid() and self.state() != self.State.EditingState
-        if shown:
+        # None for headings and folders, and for a chat that was just deleted
+        chat = self._library.entries.get(index.data(ID)) if area.isValid() and self.state() != self.State.EditingState else None
+        if chat is not None:
             side = min(self.more.sizeHint().width(), area.height() - 4)
             self.more.setGeometry(area.right() - side - 10, area.center().y() - side // 2 + 1, side, side)
-            self.more.setAccessibleName(tr("Actions for “{title}”", title=index.data()))
-        self._button_chat = index.data(ID) if shown else ""
-        self.more.setVisible(shown)
+            self.more.setAccessibleName(tr("Actions for “{title}”", title=chat.title))
+            self.pin.setGeometry(self.more.geometry().translated(-side, 0))
+            self.pin.set_name(tr("Unpin “{title}”", title=chat.title) if chat.pinned else tr("Pin “{title}”", title=chat.title))
+            self.pin.is_active = chat.pinned
+        self._button_chat = chat.id if chat is not None else ""
+        for button in (self.pin, self.more):
+            button.setVisible(chat is not None)
         self.viewport().update()
+
+    @Slot()
+    def _pin(self) -> None:
+        self._library.pin(self._button_chat, not self._library.entries[self._button_chat].pinned)
 
     @Slot()
     def _open_menu(self) -> None:
