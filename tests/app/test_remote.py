@@ -124,7 +124,7 @@ class TestCapabilities:
             assert not bar.compare.isEnabled()
             app.window.dialogs.show_compare()
             dialog = app.dialog(CompareDialog)
-            assert dialog.hint.text().startswith("Plain replies aren't available")
+            assert dialog.options.hint.text().startswith("Plain replies aren't available")
             dialog.close()
 
     def test_with_a_plain_address_both_modes_are_available(self, begin: Begin) -> None:
@@ -140,7 +140,7 @@ class TestCapabilities:
             dialog = dialogs.find(CompareDialog)
             app.until(lambda: not app.activity.busy)
             assert dialog is not None and dialog.record is not None and dialog.record.pair == "Office · demo"
-            assert not dialog.exact.isEnabled()
+            assert not dialog.options.exact.isEnabled()
             dialog.close()
 
     def test_a_server_is_compared_with_this_computer(self, begin: Begin) -> None:
@@ -150,8 +150,8 @@ class TestCapabilities:
             dialog = app.dialog(CompareDialog)
             dialog.prompt.setPlainText("Hello")
             assert not dialog.run_button.isEnabled()
-            dialog.this_computer.setChecked(True)
-            assert dialog.hint.text().endswith("The replies may differ.")
+            dialog.options.this_computer.setChecked(True)
+            assert dialog.options.hint.text().endswith("The replies may differ.")
             app.engine.unloaded = False
             dialog.run_button.click()
             app.until(lambda: not app.activity.busy)

@@ -8,22 +8,23 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.chat_session import ChatSession
-from app.session.compare_run import CompareRun, ComparisonHistory, ComparisonOptions
+from app.session.compare_run import CompareRun, ComparisonHistory
 from app.session.comparer import Comparer
 from app.session.pair_session import PairLoader
-from app.storage.chat_tree import Turn, messages_before_prompt
+from app.storage.chat_tree import Turn
 from app.storage.comparison_record import ComparisonRecord, ComparisonRow, difference_between, row_names, verdict_on
 from app.storage.reply import Reply
-from app.text.language import number, sentences, tr
+from app.text.language import number, tr
+from app.views.compare.compare_options import CompareOptions
 from app.views.compare.compare_side import CompareFigures, CompareSide
 from app.views.compare.comparison_card import card, png
 from app.views.compare.history_list import HistoryList
 from app.views.pictures.picture_row import PictureRow, pictures_of
-from app.widgets.controls import as_tooltip, button, small_label, styled_label
+from app.widgets.controls import button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import SMALL, Theme, set_look
@@ -35,7 +36,6 @@ IMAGE = QSize(160, 90)  # in which each image of the prompt fits
 DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
-LAST_PROMPTS = 10  # most prompts of a chat that are compared together
 REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
 MAX_SHOWN = 10_000  # characters of the prompt
 
@@ -74,24 +74,10 @@ class CompareDialog(QDialog):
         theme.set_font(self.repeats, SMALL)
         for count in REPEATS:
             self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
-        self.exact = QCheckBox(tr("Guarantee identical text (slower)"))
-        self.exact.setToolTip(as_tooltip(tr("Computes all replies in exact mode, so that they can't differ")))
-        theme.set_font(self.exact, SMALL)
-        self.this_computer = QCheckBox(tr("Compare with this computer"))
-        self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
-        self.this_computer.toggled.connect(self._show_state)
-        theme.set_font(self.this_computer, SMALL)
-        self.all_drafters = QCheckBox(tr("All drafters"))
-        self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
-        self.all_drafters.toggled.connect(self._show_state)
-        theme.set_font(self.all_drafters, SMALL)
-        self.several = QCheckBox()
-        self.several.setToolTip(as_tooltip(tr("Compares the drafters on several prompts, each with the messages before it")))
-        self.several.toggled.connect(self._show_state)
-        theme.set_font(self.several, SMALL)
+        self.options = CompareOptions(theme, session, activity, loader, comparer)
+        self.options.changed.connect(self._show_state)
         self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
-        self.hint = small_label(theme, look="secondary", wrap=True)
         self.sides = CompareSide(theme, "plain"), CompareSide(theme, "dflash")
         self.figures = CompareFigures(theme, [ComparisonRow(one.proposer) for one in BOTH_MODES])
         self.headline = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
@@ -119,12 +105,11 @@ class CompareDialog(QDialog):
         row((self.sides[0], 1), line("upright"), (self.sides[1], 1), spacing=20, parent=self._replies)
         self._replies.setMinimumHeight(REPLIES_HEIGHT)
         self._table = column(self.figures)
-        options = column(row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None), spacing=6)
         result = (self.headline, self.verdict, row(self.use_button, None), self._table)
         page = column(
             self.images,
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
-            (ScrollingPage(column(options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
+            (ScrollingPage(column(self.options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )
@@ -193,34 +178,9 @@ class CompareDialog(QDialog):
         return self.comparison is not None and self.comparison.running
 
     @property
-    def _with_this_computer(self) -> bool:
-        """Whether the next comparison is one of the server with this computer."""
-        pair = self._loader.pair
-        return self.this_computer.isChecked() and pair is not None and bool(pair.remote)
-
-    @property
-    def _drafters(self) -> tuple[Path, ...]:
-        """The drafters of the next comparison, or none if it is one of both modes."""
-        return self._loader.drafters if self.all_drafters.isChecked() and not self.all_drafters.isHidden() else ()
-
-    @property
-    def _last_turns(self) -> list[Turn]:
-        """The last turns of the open chat that a comparison can repeat."""
-        return [turn for turn in self._session.chat.turns if turn.can_compare][-LAST_PROMPTS:]
-
-    @property
     def _repeated(self) -> Turn | None:
         """The turn that the next comparison repeats, if its prompt is unchanged."""
         return self._turn if self._turn is not None and self._full_prompt == self._turn.prompt.strip() else None
-
-    @property
-    def _on_several(self) -> bool:
-        """Whether the next comparison is one of drafters on several prompts."""
-        return bool(self._drafters) and self.several.isChecked() and not self.several.isHidden()
-
-    @property
-    def _can_compare(self) -> bool:
-        return not self._activity.busy and not self._comparer.why_not(self._with_this_computer)
 
     @Slot()
     def _run_or_stop(self) -> None:
@@ -231,15 +191,14 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _run(self) -> None:
-        prompt = self._full_prompt
-        options = ComparisonOptions(self.repeats.currentData(), self.exact.isChecked(), self._with_this_computer, self._drafters)
-        if self._on_several:
-            self._comparer.compare_turns(self._last_turns, options)
+        options = self.options.chosen(self.repeats.currentData())
+        if self.options.on_several:
+            self._comparer.compare_turns(self.options.last_turns, options)
         elif (turn := self._repeated) is not None:
             self._comparer.compare_turns([turn], options)
         else:
             self._turn = None
-            self._comparer.compare_prompt(prompt, options)
+            self._comparer.compare_prompt(self._full_prompt, options)
 
     @property
     def _fastest(self) -> LoadPair | None:
@@ -312,60 +271,30 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_state(self) -> None:
-        prompt, loader, state = self._full_prompt, self._loader, self.comparison
-        self.all_drafters.setVisible(len(loader.drafters) > 1 or (self.running and self.all_drafters.isChecked()))
-        self.all_drafters.setEnabled(not self.running)
-        count = len(self._last_turns)
-        self.several.setText(tr("Last {count} prompts of this chat", count=number(count)))
-        self.several.setVisible(bool(self._drafters) and count > 1)
-        self.several.setEnabled(not self.running)
+        repeated, state = self._repeated, self.comparison
+        self.options.show_state(self.running, repeated)
+        several = self.options.on_several
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
-        self.run_button.setEnabled(
-            self.running or ((bool(prompt) or self._repeated is not None or self._on_several) and self._can_compare)
-        )
-        asked = self._repeated.asked if self._repeated is not None and not self._on_several else None
+        has_prompt = bool(self._full_prompt) or repeated is not None or several
+        self.run_button.setEnabled(self.running or (has_prompt and self.options.can_compare))
+        asked = repeated.asked if repeated is not None and not several else None
         pictures = pictures_of(asked.attachments) if asked is not None else []
         self.images.show_pictures(pictures)
         self.images.setVisible(bool(pictures))
         self.prompt.setReadOnly(self.running)
-        self.prompt.setEnabled(self.running or not self._on_several)
+        self.prompt.setEnabled(self.running or not several)
         self.repeats.setEnabled(not self.running)
-        self.this_computer.setVisible(bool(self._loader.sent_to))
-        self.this_computer.setEnabled(not self.running)
         if state is not None and state.outcome is not None and state.outcome.fastest is not None:
             name = row_names(state.rows)[state.outcome.results.index(state.outcome.fastest)]
             self.use_button.setText(tr("Use {name}", name=name))
         self.use_button.setVisible(self._fastest_pair is not None)
-        self.use_button.setEnabled(not loader.running and not self._activity.busy)
-        self.exact.setEnabled(not self.running and not self._loader.sent_to)
-        if self._loader.sent_to:
-            self.exact.setChecked(False)
-        self.hint.setText(self._hint(prompt))
+        self.use_button.setEnabled(not self._loader.running and not self._activity.busy)
         self.save_button.setEnabled(self.record is not None and not self.running)
         for export in (self.copy_button, self.image_button):
             export.setEnabled(self.record is not None and not self.record.of_drafters and not self.running)
         if self.comparison is None and self.record is None:
             self._show_headline("", "")
-
-    def _hint(self, prompt: str) -> str:
-        if not self.running and not self._can_compare:
-            if self._activity.busy:
-                return tr("To compare, stop the reply or wait for it to finish.")
-            return self._comparer.why_not(self._with_this_computer)
-        if self._with_this_computer:
-            return tr("The pair on this computer replies first, then the server. The replies may differ.")
-        if self._on_several:
-            count = number(len(self._last_turns))
-            return tr("The drafters answer the last {count} prompts of this chat, one drafter after the other.", count=count)
-        if self._drafters:
-            order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
-        else:
-            order = tr("The modes run one after the other, with the same seed and settings.")
-        before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
-        if before == 1:
-            return sentences(order, tr("The message before this prompt is included."))
-        return sentences(order, tr("The {count} messages before this prompt are included.", count=before) if before else "")
 
     # Exports
 

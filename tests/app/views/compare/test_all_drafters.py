@@ -66,13 +66,13 @@ def loaded(app: Running, pair: LoadPair) -> None:
 def dialog_with_drafters(app: Running) -> CompareDialog:
     app.window.dialogs.show_compare()
     dialog = app.dialog(CompareDialog)
-    app.until(lambda: not dialog.all_drafters.isHidden())
+    app.until(lambda: not dialog.options.all_drafters.isHidden())
     return dialog
 
 
 def compared(app: Running) -> CompareDialog:
     dialog = dialog_with_drafters(app)
-    dialog.all_drafters.click()
+    dialog.options.all_drafters.click()
     dialog.prompt.setPlainText("Which one?")
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy and not app.loader.running)
@@ -121,7 +121,7 @@ def test_the_two_columns_return_for_a_comparison_of_modes(begin: Start, folders:
     app = begin()
     loaded(app, LoadPair(target, first))
     dialog = compared(app)
-    dialog.all_drafters.click()
+    dialog.options.all_drafters.click()
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy)
     assert len(dialog.figures.rows) == 2 and dialog.headline.text() == "DFlash is 3.9× as fast"
@@ -211,7 +211,7 @@ def test_one_drafter_offers_no_choice(begin: Start) -> None:
     app.window.dialogs.show_compare()
     dialog = app.dialog(CompareDialog)
     app.until(lambda: len(app.loader.drafters) == 1)
-    assert dialog.all_drafters.isHidden() and dialog.use_button.isHidden()
+    assert dialog.options.all_drafters.isHidden() and dialog.use_button.isHidden()
 
 
 def test_a_failed_comparison_loads_the_pair_in_use_again(begin: Start, folders: Places) -> None:
@@ -231,7 +231,7 @@ def stopped_at_the_second_drafter(app: Running, folders: Places) -> CompareDialo
     app.engine.replies = [answer("Hi."), answer("Hi."), answer("Hi."), [commit("Once"), threading.Event()]]
     loaded(app, LoadPair(target, first))
     dialog = dialog_with_drafters(app)
-    dialog.all_drafters.click()
+    dialog.options.all_drafters.click()
     dialog.prompt.setPlainText("Which one?")
     dialog.run_button.click()
     app.until(lambda: app.engine.loaded[-1] == (target, second) and app.engine.replies == [])
@@ -419,7 +419,7 @@ def test_comparisons_of_drafters_are_listed_shown_again_and_deleted(begin: Start
     dialog.history_button.click()
     history = dialog.history
     assert history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(f"3.3× · identical · lab/{second.name}, ")
-    dialog.all_drafters.click()
+    dialog.options.all_drafters.click()
     dialog.prompt.setPlainText("And now?")
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy)
@@ -448,14 +448,14 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, folders: 
     loaded(app, LoadPair(target, first))
     app.ask("One?")
     dialog = dialog_with_drafters(app)
-    dialog.all_drafters.click()
-    assert dialog.several.isHidden(), "one prompt"
-    dialog.all_drafters.click()
+    dialog.options.all_drafters.click()
+    assert dialog.options.several.isHidden(), "one prompt"
+    dialog.options.all_drafters.click()
     app.ask("Two?")
-    dialog.all_drafters.click()
-    assert dialog.several.isVisible() and dialog.several.text() == "Last 2 prompts of this chat"
-    dialog.several.click()
-    assert not dialog.prompt.isEnabled() and dialog.run_button.isEnabled() and "last 2 prompts" in dialog.hint.text()
+    dialog.options.all_drafters.click()
+    assert dialog.options.several.isVisible() and dialog.options.several.text() == "Last 2 prompts of this chat"
+    dialog.options.several.click()
+    assert not dialog.prompt.isEnabled() and dialog.run_button.isEnabled() and "last 2 prompts" in dialog.options.hint.text()
     before = len(app.engine.requests)
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy and not app.loader.running)
@@ -465,9 +465,9 @@ def test_the_last_prompts_of_a_chat_are_compared_at_once(begin: Start, folders: 
     assert app.engine.loaded[-3:] == [(target, first), (target, second), (target, first)], "each drafter is loaded once"
     assert [row[-1] for row in cells(dialog)] == ["–", "2 of 2 identical", "2 of 2 identical", "2 of 2 identical"]
     assert dialog.record is not None and (dialog.record.prompts, dialog.record.prompt) == (2, "Two?")
-    app.until(dialog.several.isVisible)
+    app.until(dialog.options.several.isVisible)
     app.session.new_chat()
-    assert dialog.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.hint.text()
+    assert dialog.options.several.isHidden() and dialog.prompt.isEnabled() and "last 2 prompts" not in dialog.options.hint.text()
     dialog.prompt.clear()
     assert not dialog.run_button.isEnabled(), "nothing to compare"
 

@@ -58,7 +58,7 @@ def test_a_comparison_can_be_exact(begin: Start) -> None:
     app.run("compare")
     dialog = app.dialog(CompareDialog)
     app.until(lambda: not app.activity.busy)
-    dialog.exact.click()
+    dialog.options.exact.click()
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy)
     assert [request.exact for request in app.engine.requests] == [False, False, False, True, True]
@@ -371,14 +371,14 @@ def test_the_result_is_above_the_replies_and_explains_itself(begin: Start) -> No
     shown = (dialog.headline, dialog.verdict, dialog.figures, dialog.sides[0])
     tops = [view.mapTo(dialog, view.rect().topLeft()).y() for view in shown]
     assert tops == sorted(tops)
-    assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.exact.text()
+    assert "tokens per second" in dialog.verdict.text() and "identical text" in dialog.options.exact.text()
 
 
 def test_the_prompts_text_keeps_off_the_border_and_the_controls_stand_in_line(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_compare()
     dialog = app.dialog(CompareDialog)
-    app.until(lambda: dialog.isVisible() and dialog.exact.height() > 0)
+    app.until(lambda: dialog.isVisible() and dialog.options.exact.height() > 0)
     assert dialog.prompt.document().documentMargin() >= 8
     centers = {control.geometry().center().y() for control in (dialog.repeats, dialog.run_button)}
     assert max(centers) - min(centers) <= 1
