@@ -243,8 +243,8 @@ class PairLoader(QObject):
         self.loaded.emit()
 
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:
-        """Report a failure and the pair that is still loaded, or offer the demo pair."""
+        """Report a failure and the pair that is still in use, or offer the demo pair."""
         if self._replaces:
-            text = sentences(text, tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
+            text = sentences(text, tr("{name} is still in use.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         again = self.connecting_to.name if self.connecting_to else ""
         self.notified.emit(Notice(text, kind, "" if self.pair else "load", again=again))

@@ -660,8 +660,8 @@
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} ist weiterhin geladen.</translation>
+            <source>{name} is still in use.</source>
+            <translation>{name} wird weiterhin verwendet.</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
@@ -2044,6 +2044,81 @@
             <translation>{name} (Seiten {pages})</translation>
         </message>
         <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>All drafters</source>
+            <translation>Alle Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compare with this computer</source>
+            <translation>Mit diesem Computer vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>Vergleicht alle Drafter dieses Modells, die auf diesem Computer sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>Vergleicht die Drafter mit mehreren Prompts, jeweils mit den Nachrichten davor</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Guarantee identical text (slower)</source>
+            <translation>Identischen Text garantieren (langsamer)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>Letzte {count} Prompts dieses Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>Die Drafter beantworten nacheinander die letzten {count} Prompts dieses Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>Die Drafter werden nacheinander geladen. Seed und Einstellungen sind für alle gleich.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Antworten können sich unterscheiden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/compare/compare_side.py" />
             <source>Differs from here on: “{words}”</source>
             <translation>Ab hier anders: „{words}“</translation>
@@ -2115,11 +2190,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>All drafters</source>
-            <translation>Alle Drafter</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>Compare</source>
             <translation>Vergleichen</translation>
         </message>
@@ -2127,26 +2197,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compare with this computer</source>
-            <translation>Mit diesem Computer vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares every drafter of this model that is on this computer</source>
-            <translation>Vergleicht alle Drafter dieses Modells, die auf diesem Computer sind</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares the drafters on several prompts, each with the messages before it</source>
-            <translation>Vergleicht die Drafter mit mehreren Prompts, jeweils mit den Nachrichten davor</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares the server with the pair last used on this computer</source>
-            <translation>Vergleicht den Server mit dem zuletzt auf diesem Computer verwendeten Paar</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2165,11 +2215,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>Computes all replies in exact mode, so that they can't differ</source>
-            <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>Bild kopieren</translation>
         </message>
@@ -2185,11 +2230,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>Guarantee identical text (slower)</source>
-            <translation>Identischen Text garantieren (langsamer)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>History</source>
             <translation>Verlauf</translation>
         </message>
@@ -2202,11 +2242,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Last {count} prompts of this chat</source>
-            <translation>Letzte {count} Prompts dieses Chats</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2277,41 +2312,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>Gestoppt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
-            <translation>Die Drafter beantworten nacheinander die letzten {count} Prompts dieses Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
-            <translation>Die Drafter werden nacheinander geladen. Seed und Einstellungen sind für alle gleich.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The message before this prompt is included.</source>
-            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The modes run one after the other, with the same seed and settings.</source>
-            <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
-            <translation>Zuerst antwortet das Paar auf diesem Computer, dann der Server. Die Antworten können sich unterscheiden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The {count} messages before this prompt are included.</source>
-            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />

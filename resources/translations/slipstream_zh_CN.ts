@@ -660,8 +660,8 @@
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} 仍然处于载入状态。</translation>
+            <source>{name} is still in use.</source>
+            <translation>仍在使用 {name}。</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
@@ -2044,6 +2044,81 @@
             <translation>{name}（第 {pages} 页）</translation>
         </message>
         <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>All drafters</source>
+            <translation>所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compare with this computer</source>
+            <translation>与这台电脑比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares every drafter of this model that is on this computer</source>
+            <translation>比较这台电脑上该模型的所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares the drafters on several prompts, each with the messages before it</source>
+            <translation>用多条提示词比较草稿模型，每条都包含之前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Compares the server with the pair last used on this computer</source>
+            <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Computes all replies in exact mode, so that they can't differ</source>
+            <translation>以精确模式计算所有回复，使其不会出现差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Guarantee identical text (slower)</source>
+            <translation>保证文本完全相同（较慢）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Last {count} prompts of this chat</source>
+            <translation>此对话的最近 {count} 条提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
+            <translation>草稿模型依次回答此对话的最近 {count} 条提示词。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
+            <translation>草稿模型会依次载入，种子和设置都相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The message before this prompt is included.</source>
+            <translation>包含此提示词之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>两种模式依次运行，使用相同的种子和设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
+            <translation>先由这台电脑上的模型对回复，再由服务器回复。两条回复可能不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>The {count} messages before this prompt are included.</source>
+            <translation>包含此提示词之前的 {count} 条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>To compare, stop the reply or wait for it to finish.</source>
+            <translation>等回复完成或将其停止后再比较。</translation>
+        </message>
+        <message>
             <location filename="../../app/views/compare/compare_side.py" />
             <source>Differs from here on: “{words}”</source>
             <translation>从此处起不同：“{words}”</translation>
@@ -2115,11 +2190,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>All drafters</source>
-            <translation>所有草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>Compare</source>
             <translation>比较</translation>
         </message>
@@ -2127,26 +2197,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>比较普通解码与 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compare with this computer</source>
-            <translation>与这台电脑比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares every drafter of this model that is on this computer</source>
-            <translation>比较这台电脑上该模型的所有草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares the drafters on several prompts, each with the messages before it</source>
-            <translation>用多条提示词比较草稿模型，每条都包含之前的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Compares the server with the pair last used on this computer</source>
-            <translation>将服务器与上次在这台电脑上使用的模型对进行比较</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2165,11 +2215,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>Computes all replies in exact mode, so that they can't differ</source>
-            <translation>以精确模式计算所有回复，使其不会出现差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>Copy Image</source>
             <translation>拷贝图像</translation>
         </message>
@@ -2185,11 +2230,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
-            <source>Guarantee identical text (slower)</source>
-            <translation>保证文本完全相同（较慢）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
             <source>History</source>
             <translation>历史</translation>
         </message>
@@ -2202,11 +2242,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Last {count} prompts of this chat</source>
-            <translation>此对话的最近 {count} 条提示词</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2277,41 +2312,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>已停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The drafters answer the last {count} prompts of this chat, one drafter after the other.</source>
-            <translation>草稿模型依次回答此对话的最近 {count} 条提示词。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The drafters are loaded one after the other. Seed and settings are the same for all.</source>
-            <translation>草稿模型会依次载入，种子和设置都相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The message before this prompt is included.</source>
-            <translation>包含此提示词之前的消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The modes run one after the other, with the same seed and settings.</source>
-            <translation>两种模式依次运行，使用相同的种子和设置。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The pair on this computer replies first, then the server. The replies may differ.</source>
-            <translation>先由这台电脑上的模型对回复，再由服务器回复。两条回复可能不同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>The {count} messages before this prompt are included.</source>
-            <translation>包含此提示词之前的 {count} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>等回复完成或将其停止后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />

@@ -95,7 +95,7 @@ def test_a_servers_names_are_shown_in_one_short_line(start: Start) -> None:
 def test_a_failed_connection_leaves_the_pair_loaded(begin: Begin) -> None:
     app = begin()
     with connected(app, {MODELS: recorded("vllm_dflash/v1_models_nokey")}):
-        assert app.notices[-1].endswith("Enter the correct key for this connection. Demo pair is still loaded.")
+        assert app.notices[-1].endswith("Enter the correct key for this connection. Demo pair is still in use.")
         app.ask("Hello")
     assert len(app.engine.requests) == 1
 
@@ -106,7 +106,7 @@ def test_a_failed_load_leaves_the_server_in_use(begin: Begin) -> None:
         app.engine.load_error = ValueError("broken")
         app.activity.use()
         app.until(lambda: not app.loader.running)
-        assert app.notices[-1].endswith("Office · demo is still loaded.")
+        assert app.notices[-1].endswith("Office · demo is still in use.")
         app.ask("Hello")
         assert replies_asked(replay) == 1
 

@@ -112,7 +112,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> N
     app.until(lambda: not app.activity.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
-    assert "The 2 messages before this prompt are included." in app.dialog(CompareDialog).hint.text()
+    assert "The 2 messages before this prompt are included." in app.dialog(CompareDialog).options.hint.text()
     assert app.dialog(CompareDialog).record.before == 2
 
 

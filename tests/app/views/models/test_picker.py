@@ -394,7 +394,7 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(begin: Start,
 
     app.activity.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.loader.progress is None)
-    assert app.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
+    assert app.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still in use."
 
 
 def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(begin: Start) -> None:
