@@ -20,7 +20,7 @@ LAST_PROMPTS = 10  # most prompts of a chat that are compared together
 
 
 class CompareOptions(QWidget):
-    """Check boxes, and a hint that says what the next comparison does or why it can't start.
+    """Check boxes, and a hint: what the next comparison does, or why it can't start.
 
     Signals:
         changed: the user changed what is compared.
