@@ -52,4 +52,5 @@ def test_an_8b_on_an_m4_max_is_predicted_as_a_roofline_by_hand_does() -> None:
 
 
 def test_the_docs_show_these_predictions() -> None:
-    assert predictions.table() in (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    assert predictions.table() in text and predictions.summary() in text
