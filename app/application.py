@@ -233,7 +233,7 @@ def run(arguments: list[str]) -> int:
     ended = services.client.wait(QUIT_TIMEOUT_S)
     services.engine.drain()
     ended = services.store.wait(QUIT_TIMEOUT_S) and ended
-    app.processEvents()  # links that came meanwhile
+    app.processEvents()  # links that arrived during the shutdown
     instance.release()
     services.settings.sync()
     if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:

@@ -14,12 +14,14 @@ from app.session.engine_adapter import Delivery, EngineAdapter
 from app.storage.attached_files import read, read_data, with_page_pictures
 from app.storage.attachments import Attachment, message_of
 from app.storage.pictures import Page
-from app.text.language import tr, translated
+from app.text.language import number, tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
 from mlx_engine.media import media_process
 from mlx_engine.media.media_process import MediaCancelled
+
+MOST_REFUSALS = 5  # shown in one notice
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +59,7 @@ class AttachmentReader(QObject):
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
         self._readings: list[Reading] = []  # for all messages, in order per message
+        self._refusals: list[str] = []  # of files that were attached together
 
     @property
     def reading(self) -> list[Reading]:
@@ -181,13 +184,19 @@ class AttachmentReader(QObject):
                 continue
             self._readings.remove(one)
             if isinstance(one.result, str):
-                self.refused.emit(one.result)
+                self._refusals.append(one.result)
             elif one.replaces is not None:
                 self._replace(files, one.replaces, one.result)
             elif one.result not in files:
                 files.append(one.result)
                 if files is self.files:
                     self._count(one.result)
+        if self._refusals and not any(one.files is files for one in self._readings):
+            shown = self._refusals[:MOST_REFUSALS]
+            if more := len(self._refusals) - len(shown):
+                shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else self._refusals[-1])
+            self._refusals.clear()
+            self.refused.emit("\n".join(shown))
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:

@@ -10,11 +10,12 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
+from app.session.chat_pages import ChatPages
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
-from app.storage.attachments import Attachment, Unread, unread
+from app.storage.attachments import Attachment, Unread, unread, unread_images
 from app.storage.chat_tree import Chat, Node, Turn
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
@@ -41,7 +42,8 @@ class ChatSession(QObject):
     turn_added = Signal(object)  # Turn, added at the end
     turn_revealed = Signal(object, object)  # Turn and Node to scroll to
     editing_changed = Signal(object)  # Turn being edited, or None
-    delayed = Signal(object, str)  # function that starts a reply, to call when the tools are ready; an example's server
+    pages_changed = Signal()  # `drawing_pages`, or pages that were drawn
+    delayed = Signal(object, str)  # function that starts a reply, to call when tools and pages are ready; an example's server
 
     def __init__(
         self,
@@ -52,10 +54,11 @@ class ChatSession(QObject):
         reply_runner: ReplyRunner,
         activity: SessionActivity,
         notices: Notices,
+        pages: ChatPages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._library, self._loader, self._tools, self._attachments = library, loader, tools, attachments
+        self._library, self._loader, self._tools, self._attachments, self._pages = library, loader, tools, attachments, pages
         self._reply_runner, self._activity, self._notices = reply_runner, activity, notices
         self.new_chats = ChatSettings()
         self.chat = Chat()
@@ -71,6 +74,9 @@ class ChatSession(QObject):
         library.revealed.connect(self.open_chat)
         for signal in (tools.changed, self.settings_changed, loader.loaded, loader.changed):
             signal.connect(self._warm_tools)
+        for signal in (self.chat_changed, self.turns_changed, loader.loaded):
+            signal.connect(self._draw_pages)
+        pages.changed.connect(self.pages_changed)
         library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
 
     @property
@@ -85,9 +91,15 @@ class ChatSession(QObject):
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """What the loaded pair doesn't read of the chat's files; empty without a pair."""
-        asked = [turn.asked for turn in self.chat.turns if turn.asked is not None] if self._loader.pair is not None else []
-        return unread((one for node in asked for one in node.attachments), self.can_see)
+        """What the loaded pair doesn't read of the chat's files; empty without a pair.
+
+        Pages that are being drawn will be read.
+        """
+        found: list[Unread] = []
+        for turn in self.chat.turns if self._loader.pair is not None else ():
+            found += unread(turn.asked.attachments if turn.asked is not None else (), self.can_see)
+            found += unread_images((image for call in turn.reply.calls for image in call.images), self.can_see)
+        return tuple(one for one in found if not (one.pages and self.drawing_pages))
 
     @property
     def offered_tools(self) -> dict[str, Tool]:
@@ -143,9 +155,18 @@ class ChatSession(QObject):
         """Whether a server is starting that the open chat has on, or an example needs."""
         return self._loader.can_call_tools and self._tools.connecting(self._tools.with_example(self.chat.settings, example))
 
+    @Slot()
+    def _draw_pages(self) -> None:
+        self._pages.draw(self.chat)
+
+    @property
+    def drawing_pages(self) -> bool:
+        """Whether pages of the open chat's PDFs are being drawn for a model that sees."""
+        return self._pages.drawing
+
     def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
-        """Whether a reply waits for the chat's servers; `start` is called then."""
-        if early := self.tools_starting(example):
+        """Whether a reply waits for servers or pages; `start` is called then."""
+        if early := self.tools_starting(example) or self.drawing_pages:
             self._tools.warm(self._tools.with_example(self.chat.settings, example))
             self.delayed.emit(start, example)
         return early

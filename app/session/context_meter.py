@@ -64,6 +64,7 @@ class ContextMeter(QObject):
             tools.changed,
             activity.changed,
             session.editing_changed,
+            session.pages_changed,
             attachments.changed,
         ):
             signal.connect(self.recount)
@@ -123,7 +124,7 @@ class ContextMeter(QObject):
                 self.use = self._reported()  # drafts aren't sent to a server to be counted
             self._emit()
             return
-        self._incomplete = bool(self._session.tools_starting() or self._attachments.reading)
+        self._incomplete = bool(self._session.tools_starting() or self._attachments.reading or self._session.drawing_pages)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()

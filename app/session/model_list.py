@@ -145,7 +145,12 @@ class Candidate:
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
         if self.shown.size and self.shown.estimated:
             weights = tr("About {size}", size=weights)
-        return " · ".join([weights, self.verdict_text, *([tr("Sees images")] if self.shown.sees else [])])
+        return f"{weights} · {self.verdict_text}"
+
+    @property
+    def sees(self) -> str:
+        """That the pair sees images, or an empty string."""
+        return tr("Sees images") if self.shown.sees else ""
 
     @property
     def confirmed(self) -> bool:
@@ -184,7 +189,7 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
     def found(one: Candidate) -> bool:
         repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
-        summary = one.summary if one.endpoint or one.shown.sees else ""
+        summary = one.summary if one.endpoint else one.sees
         text = " ".join((one.name, one.id, *one.tags, one.family, *repos, summary)).casefold()
         passes = {
             "all": True,

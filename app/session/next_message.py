@@ -15,7 +15,7 @@ from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
-from app.storage.attachments import Attachment, Unread, shortened, unread
+from app.storage.attachments import Attachment, Unread, unread
 from app.storage.chat_tree import Turn
 from app.text.language import number, sentences, tr
 
@@ -54,13 +54,13 @@ class NextMessage(QObject):
         self._draft = ""  # the unsent message, while an earlier one is edited
         self._draft_files: list[Attachment] = []
         self._waiting = False  # whether the message is sent as soon as possible
-        self._delayed: Callable[[], object] | None = None  # starts a reply when the tools are ready
+        self._delayed: Callable[[], object] | None = None  # starts a reply when tools and pages are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
         self._chat = session.chat  # in which the message or reply waits
         self._paused_until = 0.0  # on the monotonic clock
         meter.changed.connect(self._show_obstacle)
-        for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed):
+        for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed, session.pages_changed):
             signal.connect(self._send_waiting)
         session.delayed.connect(self._delay)
         session.editing_changed.connect(self._edit)
@@ -171,6 +171,8 @@ class NextMessage(QObject):
                 note = tr("The message will be sent when the models have loaded.")
             elif self._session.tools_starting():
                 note = tr("The message will be sent when the tools are ready.")
+            elif self._session.drawing_pages:
+                note = tr("The message will be sent when the chat's PDF pages have been read.")
             elif self._meter.may_exceed:
                 self._meter.count_now()
                 note = tr("Counting tokens before sending…") if self._meter.counting else ""
@@ -203,7 +205,9 @@ class NextMessage(QObject):
 
     @Slot(object, str)
     def _delay(self, start: Callable[[], object], example: str) -> None:
-        self._wait(tr("The reply will start when the tools are ready."), start)
+        tools = tr("The reply will start when the tools are ready.")
+        pages = tr("The reply will start when the chat's PDF pages have been read.")
+        self._wait(tools if self._session.tools_starting(example) else pages, start)
         self._example = example
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
@@ -223,7 +227,7 @@ class NextMessage(QObject):
             self.cancel()  # loading failed
         elif self._waiting:
             self.send()
-        elif self._delayed is not None and not self._session.tools_starting(self._example):
+        elif self._delayed is not None and not (self._session.tools_starting(self._example) or self._session.drawing_pages):
             start = self._delayed
             self._wait("")
             start()
@@ -248,7 +252,7 @@ class NextMessage(QObject):
         attachments, file = self._attachments, misfit.file
         actions: tuple[NoticeAction, ...] = ()
         if file is not None and file in attachments.files:
-            actions = (NoticeAction(tr("Remove {name}", name=shortened(file.name)), partial(attachments.remove, file)),)
+            actions = (NoticeAction(tr("Remove File"), partial(attachments.remove, file)),)
             if count := misfit.pages_fit:
                 title = tr("Send Page 1 Only") if count == 1 else tr("Send Pages 1 to {count}", count=number(count))
                 first = file.first_pages(count).page_list

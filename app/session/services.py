@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
+from app.session.chat_pages import ChatPages
 from app.session.chat_session import ChatSession
 from app.session.chat_titles import ChatTitles
 from app.session.commands import Commands
@@ -71,7 +72,8 @@ class Services(QObject):
         self.activity = activity = SessionActivity(
             loader, reply_runner, self.compare_runner, notices, lambda: self.session.chat, self
         )
-        parts = (library, loader, self.tools, self.attachments, reply_runner, activity, notices)
+        self.chat_pages = ChatPages(library, loader, self)
+        parts = (library, loader, self.tools, self.attachments, reply_runner, activity, notices, self.chat_pages)
         self.session = session = ChatSession(*parts, self)
         self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
@@ -188,6 +190,7 @@ class Services(QObject):
 
     def save_chats(self) -> None:
         self.library.cancel_imports()
+        self.chat_pages.stop()
         self.attachments.end()
         self.session.save_settings()
         self.reply_runner.stop(interrupted=True)

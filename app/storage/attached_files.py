@@ -85,7 +85,7 @@ def _read_image(name: str, data: bytes, cancel: threading.Event | None) -> Attac
 
 
 def picture_of(name: str, data: bytes, cancel: threading.Event | None = None) -> Picture:
-    """Return an image, of which only the head is read.
+    """Return an image after reading only its header.
 
     Raises:
         UserError: the image can't be read.

@@ -42,7 +42,7 @@ class Attachment:
         return [*(one.file for one in pictures if one is not None), *([self.document] if self.document else [])]
 
     def unread_pages(self, can_see: bool) -> tuple[int, ...]:
-        """Return the pages of which a model gets neither text nor picture.
+        """Return the pages that a model gets neither as text nor as a picture.
 
         Pages that the user left out don't count.
         """
@@ -102,10 +102,11 @@ class Unread:
     """What a model doesn't read of a message: an image, or pages of a PDF.
 
     Attributes:
+        name: of the file; may be empty for an image of a tool's result.
         lost: whether the image is lost. No model reads it.
     """
 
-    file: Attachment
+    name: str
     pages: tuple[int, ...] = ()
     lost: bool = False
 
@@ -121,8 +122,13 @@ def unread(attachments: Iterable[Attachment], can_see: bool) -> tuple[Unread, ..
         pages = one.unread_pages(can_see)
         lost = one.picture is not None and one.picture.lost
         if pages or lost or (one.picture is not None and not can_see):
-            found.append(Unread(one, pages, lost))
+            found.append(Unread(one.name, pages, lost))
     return tuple(found)
+
+
+def unread_images(images: Iterable[AttachedImage], can_see: bool) -> tuple[Unread, ...]:
+    """Return what a model doesn't read of the images in tools' results, in order."""
+    return tuple(Unread(one.name, lost=not one.data) for one in images if not (can_see and one.data))
 
 
 def text_of_pages(pages: Sequence[Page]) -> str:
@@ -185,7 +191,7 @@ class _Content:
         self.images: list[AttachedImage] = []
 
     def begin(self, text: str) -> None:
-        """Add a paragraph. After an image, it begins at once."""
+        """Add a paragraph, without empty lines if it follows an image."""
         after_image = self.images and self.images[-1].at == len(self.text)
         self.text += text if after_image or not self.text else f"\n\n{text}"
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from app.storage import chatgpt_import, wording
 from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
-from app.storage.chat_tree import Chat, new_id
+from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.json_values import as_dict, as_text, as_time
 from app.storage.pictures import StoredFile
@@ -75,6 +75,7 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     """
     found = read(file, progress)
     lost: list[tuple[str, list[StoredFile]]] = []  # files of known messages, which the library may lack
+    completed: list[tuple[str, Node]] = []  # known messages with more images in the file
     outcome, known, ids = ImportOutcome(remark=found.remark), KnownChats(store), set(taken)
     for one in _reported(found.chats, progress, 0.4, 0.7):
         chat = one.chat
@@ -82,6 +83,7 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
             outcome.known += 1
             twins = [(twin.id, files_of(one.node)) for one, twin in stored[1].twins.items() if one.node is not None]
             lost += [twin for twin in twins if twin[1]]
+            completed += [(twin.id, node) for node, twin in stored[1].more_images()]
             for node in (missing := stored[1].missing_nodes()):
                 if node.id in ids or store.has_any([node]):
                     node.id = new_id()
@@ -100,6 +102,8 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     storing = _reported(outcome.chats, progress, 0.7, 1.0)
     snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in storing)
     try:
+        if completed:
+            store.complete(completed)
         if lost:
             store.restore_files(lost)
         store.save_all(snapshots, outcome.folders)

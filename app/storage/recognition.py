@@ -16,6 +16,8 @@ from app.storage.records import text_of, texts_of_calls
 from app.storage.store import Store
 from app.text.plain_text import clean
 
+IMAGE_PLACEHOLDER = "[image asset pointer]"  # text of a message whose image an export of ChatGPT lacks
+
 
 @dataclass(eq=False)
 class MessageOutline:
@@ -87,6 +89,11 @@ class Overlap:
         """Return all messages that the stored chat lacks, parents first."""
         return [one.node for _, first in self.missing for one in (first, *first.below()) if one.node is not None]
 
+    def more_images(self) -> "list[tuple[Node, MessageOutline]]":
+        """Return the file's messages with images that their stored twins lack."""
+        pairs = ((one.node, one, twin) for one, twin in self.twins.items() if one.role == "user")
+        return [(node, twin) for node, one, twin in pairs if node and len(one.attachments) > len(twin.attachments)]
+
 
 def overlap(stored: MessageOutline, other: MessageOutline) -> Overlap:
     found = Overlap()
@@ -138,8 +145,24 @@ def _twins(stored: Iterable[MessageOutline], others: Iterable[MessageOutline]) -
 def _is_continued(one: MessageOutline, stored: MessageOutline) -> bool:
     """Whether a stored message equals the file's, or continues it."""
     if (one.role, stored.role) != ("assistant", "assistant"):
-        return one.content == stored.content
+        return one.content == stored.content or _has_other_images(one, stored)
     return all(mine.startswith(theirs) for mine, theirs in zip(stored.texts, one.texts, strict=True))
+
+
+def _has_other_images(one: MessageOutline, stored: MessageOutline) -> bool:
+    """Whether two messages differ only in images of which one has a part.
+
+    An export of ChatGPT may lack images, or contain images that can't be read.
+    """
+    fewer, more = sorted((one.attachments, stored.attachments), key=len)
+    rest = iter(more)
+    is_part = all(file in rest for file in fewer) and all(file.picture is not None for file in more)
+    same_texts = _without_placeholders(one.texts[0]) == _without_placeholders(stored.texts[0])
+    return one.role == stored.role == "user" and fewer != more and is_part and same_texts
+
+
+def _without_placeholders(text: str) -> list[str]:
+    return [part for part in text.split("\n\n") if part != IMAGE_PLACEHOLDER]
 
 
 class KnownChats:

@@ -20,6 +20,9 @@ from app.text.plain_text import clean
 
 MAX_HITS = 200
 MAX_COMPARISONS = 500
+FREE_BYTES = 1 << 20  # of the file that stay for later chats
+SHRINK_BYTES = 1 << 22  # given back to the disk in one step
+_INCREMENTAL = 2  # of `PRAGMA auto_vacuum`
 _BEFORE_HIT, _AFTER_HIT = 30, 90  # characters of context in an excerpt
 
 
@@ -100,6 +103,7 @@ class Store:
         try:
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA secure_delete = ON")
+            self._db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # in a file with tables, from the next VACUUM on
             if file is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 # Commits reach the disk immediately: a large model can cause a kernel panic.
@@ -201,6 +205,14 @@ class Store:
             for message, some in files:
                 _add_files(db, message, some)
 
+    def complete(self, messages: Iterable[tuple[str, Node]]) -> None:
+        """Replace the texts and attachments of stored messages, by their ids."""
+        with transaction(self._db) as db:
+            for message, node in messages:
+                values = clean(node.text), json.dumps(details(node)), message
+                db.execute("UPDATE message SET text = ?, details = ? WHERE id = ?", values)
+                _add_files(db, message, files_of(node))
+
     def usage(self) -> FileUsage:
         """Return how many files the chats have, and their size."""
         return FileUsage(*self._db.execute("SELECT count(*), coalesce(sum(length(data)), 0) FROM file").fetchone())
@@ -231,6 +243,26 @@ class Store:
         """Erase deleted chats now."""
         with transaction(self._db) as db:
             _erase_deleted(db)
+
+    def shrink(self) -> bool:
+        """Give space of erased chats back to the disk. Return whether there is more.
+
+        A call takes milliseconds. The first one for a file of an earlier version may take seconds.
+        """
+        page_size, free, mode = (self._value(name) for name in ("page_size", "freelist_count", "auto_vacuum"))
+        if free * page_size <= FREE_BYTES:
+            return False
+        if mode == _INCREMENTAL:
+            self._db.executescript(f"PRAGMA incremental_vacuum({SHRINK_BYTES // page_size})")  # `execute` frees only one page
+        else:
+            self._db.execute("VACUUM")
+        more = self._value("freelist_count") * page_size > FREE_BYTES
+        if not more:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return more
+
+    def _value(self, pragma: str) -> int:
+        return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
 
     # Folders and presets
 

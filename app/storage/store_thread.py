@@ -9,6 +9,7 @@ import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ Then = Callable[[Any], None]
 
 
 RETRY_S = 5.0
+IDLE_S = 1.0  # without jobs, before the file shrinks
+STEP_S = 0.02  # between steps of shrinking
+QUIT_S = 2.0  # of shrinking while the app quits
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -121,14 +125,28 @@ class StoreThread(QObject):
             opened.store.purge()
         except Exception:
             log.exception("Deleted chats could not be erased")
+        end = time.monotonic() + QUIT_S
+        while time.monotonic() < end and self._shrink(opened.store):
+            pass
         opened.store.close()
 
     def _next_job(self, store: Store) -> _Job | None:
+        """Wait for the next job. In pauses, repeat failed writes and shrink the file."""
+        pause: float | None = IDLE_S
         while True:
             try:
-                return self._jobs.get(timeout=RETRY_S if self._unwritten else None)
+                return self._jobs.get(timeout=RETRY_S if self._unwritten else pause)
             except queue.Empty:
                 self._catch_up(store)
+                pause = STEP_S if not self._unwritten and self._shrink(store) else None
+
+    def _shrink(self, store: Store) -> bool:
+        """Do one step of shrinking. Return whether there are more."""
+        try:
+            return store.shrink()
+        except Exception:  # the space stays free for later chats
+            log.exception("The database could not be shrunk")
+            return False
 
     def _do(self, store: Store, job: _Job) -> None:
         value, failed = None, False

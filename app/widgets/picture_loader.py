@@ -1,5 +1,6 @@
 """Pictures from outside as Qt images, decoded in a child process, never by Qt."""
 
+import logging
 import queue
 import threading
 import weakref
@@ -16,6 +17,8 @@ from app.storage.wording import size
 from app.text.language import number, tr, translated
 from mlx_engine.contract.errors import UserError
 from mlx_engine.media.media_process import MediaCancelled
+
+log = logging.getLogger(__name__)
 
 FULL = QSize(0, 0)  # asks for all pixels
 MOST_BYTES = 128 << 20  # of decoded pictures that are kept
@@ -75,7 +78,10 @@ def fitted(width: int, height: int, bound: QSize) -> QSize:
     share = min(1.0, sqrt(MOST_PIXELS / (width * height)))
     if not bound.isEmpty():
         share = min(share, bound.width() / width, bound.height() / height)
-    return QSize(max(1, int(width * share + 0.5)), max(1, int(height * share + 0.5)))
+    found = QSize(max(1, int(width * share + 0.5)), max(1, int(height * share + 0.5)))
+    if found.width() * found.height() > MOST_PIXELS:  # rounded up
+        found = QSize(max(1, int(width * share)), max(1, int(height * share)))
+    return found.boundedTo(QSize(MOST_PIXELS, MOST_PIXELS))
 
 
 Result = QImage | str  # or an error message
@@ -118,7 +124,7 @@ class PictureLoader(QObject):
 
         Args:
             bound: the size in device pixels in which it must fit, or `FULL`.
-            then: also called with the result, perhaps at once.
+            then: also called with the result. If the result is known, this happens before `get` returns.
         """
         key = shown.key, bound.width(), bound.height()
         if (found := self._results.get(key)) is not None:
@@ -181,17 +187,26 @@ def _run(requests: "queue.LifoQueue[Request]", cancel: threading.Event, owner: "
 
 def _decode(shown: Shown, bound: QSize, cancel: threading.Event) -> tuple[memoryview, int, int] | str:
     """Return a picture's pixels and size, or why there are none."""
+    try:
+        return _pixels(shown, bound, cancel)
+    except UserError as error:
+        return translated(error.text)
+    except MediaCancelled:
+        raise
+    except Exception:  # the other pictures are still to be decoded
+        log.exception("A picture could not be decoded")
+        return tr("Can't show “{name}”.", name=shown.name)
+
+
+def _pixels(shown: Shown, bound: QSize, cancel: threading.Event) -> tuple[memoryview, int, int]:
     from mlx_engine.media import images, pdfs  # numpy takes a tenth of a second to import
 
     data, width, height = shown.file.data, shown.width, shown.height
-    try:
-        if shown.page:
-            data = pdfs.pdf_picture(data, shown.page, name=shown.name, cancel=cancel)
-        if shown.page or not width:
-            facts = images.image_size(data, shown.name, cancel)
-            width, height = facts.width, facts.height
-        wanted = fitted(width, height, bound)
-        found = images.pixels(data, wanted.width(), wanted.height(), shown.name, cancel)
-        return found.reshape(-1).data, wanted.width(), wanted.height()
-    except UserError as error:
-        return translated(error.text)
+    if shown.page:
+        data = pdfs.pdf_picture(data, shown.page, name=shown.name, cancel=cancel)
+    if shown.page or not width:
+        facts = images.image_size(data, shown.name, cancel)
+        width, height = facts.width, facts.height
+    wanted = fitted(width, height, bound)
+    found = images.pixels(data, wanted.width(), wanted.height(), shown.name, cancel)
+    return found.reshape(-1).data, wanted.width(), wanted.height()

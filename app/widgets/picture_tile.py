@@ -48,6 +48,7 @@ class PictureTile(QAbstractButton):
         theme.changed.connect(self.update)
         theme.text_resized.connect(self.updateGeometry)
         theme.pictures.decoded.connect(self._update)
+        self._learn_size()
 
     # Size
 
@@ -78,12 +79,15 @@ class PictureTile(QAbstractButton):
 
     @Slot(object)
     def _update(self, key: object) -> None:
-        if key != self.shown.key:
-            return
-        if self._drawn.isEmpty() and isinstance(found := self._picture, QImage):
+        if key == self.shown.key:
+            self._learn_size()
+            self.update()
+
+    def _learn_size(self) -> None:
+        """Learn a size that is unknown before decoding."""
+        if self._drawn.isEmpty() and not self.shown.is_lost and isinstance(found := self._picture, QImage):
             self._drawn = found.size()
             self.updateGeometry()
-        self.update()
 
     @property
     def _picture(self) -> Result | None:

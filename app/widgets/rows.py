@@ -77,7 +77,8 @@ class RowDelegate(QStyledItemDelegate):
     def _paint_ground(self, painter: QPainter, area: QRectF, state: QStyle.StateFlag, row: Row) -> None:
         colors = self._theme.colors
         selected = bool(state & QStyle.StateFlag.State_Selected)
-        outlined = selected and (self._view.hasFocus() or self._view.focusPolicy() == Qt.FocusPolicy.NoFocus)
+        current = bool(state & QStyle.StateFlag.State_HasFocus)  # one of several selected rows
+        outlined = selected and (current or self._view.focusPolicy() == Qt.FocusPolicy.NoFocus)
         chosen = selected if row.chosen is None else row.chosen
         if chosen or outlined or is_hovered(self._view, area, state):
             painter.setPen(QPen(QColor(colors.accent), 1.5) if outlined else Qt.PenStyle.NoPen)

@@ -134,6 +134,11 @@
             <translation>„{name}“ kann nicht gelesen werden.</translation>
         </message>
         <message>
+            <location filename="../../app/session/attachment_reader.py" />
+            <source>{count} more files can't be attached.</source>
+            <translation>{count} weitere Dateien können nicht angehängt werden.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>Nachrichten hinzufügen</translation>
@@ -570,13 +575,13 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
+            <source>Remove File</source>
+            <translation>Datei entfernen</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>Remove {name}</source>
-            <translation>{name} entfernen</translation>
+            <source>Remove it, or attach part of it.</source>
+            <translation>Entfernen Sie sie, oder hängen Sie einen Teil davon an.</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -605,6 +610,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the chat's PDF pages have been read.</source>
+            <translation>Die Nachricht wird gesendet, sobald die PDF-Seiten des Chats gelesen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the models have loaded.</source>
             <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
         </message>
@@ -622,6 +632,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the chat's PDF pages have been read.</source>
+            <translation>Die Antwort beginnt, sobald die PDF-Seiten des Chats gelesen sind.</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -2027,6 +2042,11 @@
             <location filename="../../app/views/chat/unread_bar.py" />
             <source>This model can't see images.</source>
             <translation>Dieses Modell kann keine Bilder sehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>an image from a tool</source>
+            <translation>ein Bild von einem Werkzeug</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/unread_bar.py" />
@@ -3720,6 +3740,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Enter pages from 1 to {last}.</source>
+            <translation>Seiten von 1 bis {last} eingeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>Has a table</source>
             <translation>Enthält eine Tabelle</translation>
         </message>
@@ -4640,6 +4665,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Show the pages of {name}</source>
             <translation>Seiten von {name} anzeigen</translation>
         </message>
@@ -5387,6 +5417,11 @@
             <location filename="../../app/widgets/pairs_field.py" />
             <source>“{line}” needs a name, “{mark}”, and a value.</source>
             <translation>„{line}“ braucht einen Namen, „{mark}“ und einen Wert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Can't show “{name}”.</source>
+            <translation>„{name}“ kann nicht angezeigt werden.</translation>
         </message>
         <message>
             <location filename="../../app/widgets/picture_loader.py" />

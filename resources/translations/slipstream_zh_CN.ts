@@ -134,6 +134,11 @@
             <translation>无法读取“{name}”。</translation>
         </message>
         <message>
+            <location filename="../../app/session/attachment_reader.py" />
+            <source>{count} more files can't be attached.</source>
+            <translation>另有 {count} 个文件无法附加。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>添加消息</translation>
@@ -570,13 +575,13 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>Remove it, or attach part of it.</source>
-            <translation>请移除它，或只附加其中一部分。</translation>
+            <source>Remove File</source>
+            <translation>移除文件</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>Remove {name}</source>
-            <translation>移除 {name}</translation>
+            <source>Remove it, or attach part of it.</source>
+            <translation>请移除它，或只附加其中一部分。</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -605,6 +610,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the chat's PDF pages have been read.</source>
+            <translation>读完对话中的 PDF 页面后将发送消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the models have loaded.</source>
             <translation>模型载入完成后将发送此消息。</translation>
         </message>
@@ -622,6 +632,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>工具就绪后将发送消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the chat's PDF pages have been read.</source>
+            <translation>读完对话中的 PDF 页面后将开始回复。</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -2027,6 +2042,11 @@
             <location filename="../../app/views/chat/unread_bar.py" />
             <source>This model can't see images.</source>
             <translation>此模型无法查看图像。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/unread_bar.py" />
+            <source>an image from a tool</source>
+            <translation>工具返回的图像</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/unread_bar.py" />
@@ -3720,6 +3740,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Enter pages from 1 to {last}.</source>
+            <translation>请输入 1 到 {last} 之间的页码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>Has a table</source>
             <translation>含有表格</translation>
         </message>
@@ -4640,6 +4665,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Show the pages of {name}</source>
             <translation>显示 {name} 的页面</translation>
         </message>
@@ -5387,6 +5417,11 @@
             <location filename="../../app/widgets/pairs_field.py" />
             <source>“{line}” needs a name, “{mark}”, and a value.</source>
             <translation>“{line}”需要名称、“{mark}”和值。</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/picture_loader.py" />
+            <source>Can't show “{name}”.</source>
+            <translation>无法显示“{name}”。</translation>
         </message>
         <message>
             <location filename="../../app/widgets/picture_loader.py" />

@@ -189,7 +189,7 @@ def test_an_invalid_attachment_record_is_left_out(data: object) -> None:
 def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:
     file = Attachment("a.pdf", "", 12_400, 2)
     assert figures(file, None) == ("12 KB · 2 pages", False)
-    assert figures(file, TokenCount(99, 2048)) == ("12 KB · 2 pages · 99 tokens", False)
+    assert figures(file, TokenCount(99, 2048)) == ("99 tokens · 12 KB · 2 pages", False)
     words, too_long = figures(file, TokenCount(5000, 2048))
     assert too_long and "5,000 tokens, over the limit of 2,048" in words
 
@@ -220,7 +220,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     assert any(field.toPlainText() == "print(1)" and field.isReadOnly() for field in texts)
     composer.files.chips[1].remove_button.click()
     (chip,) = composer.files.chips
-    assert chip.open_button.text() == "notes.md" and chip.facts.text() == "25 bytes · 7 tokens"
+    assert chip.open_button.text() == "notes.md" and chip.facts.text() == "7 tokens · 25 bytes"
     assert "a.bin" in app.notices[-1] and composer.text == ""
     app.ask("What is the answer?")
     asked = app.engine.requests[0].messages[-1].content

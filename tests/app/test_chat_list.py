@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer
-from PySide6.QtGui import QCursor
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, Qt, QTimer
+from PySide6.QtGui import QCursor, QDropEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -368,3 +368,16 @@ def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(begin: Begin, m
     session.until(lambda: session.session.chat.id == ids[1])
     assert listed.current == ("chat", ids[1]) and listed.chat_ids() == ids
     listed.deleteLater()
+
+
+def test_only_chats_that_are_dragged_from_the_list_move_to_a_folder(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    chat = chat_with(app, "One")
+    folder, listed = app.library.add_folder("Folder"), app.sidebar.list
+    listed.setCurrentIndex(listed.index_of(chat))
+    at = QPointF(listed.visualRect(listed.index_of(folder.id)).center())
+    for source, expected in ((None, ""), (app.sidebar, ""), (listed, folder.id)):
+        event = QDropEvent(at, Qt.DropAction.MoveAction, QMimeData(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        monkeypatch.setattr(QDropEvent, "source", lambda event, source=source: source)  # Qt knows none, as nothing is dragged
+        listed.dropEvent(event)
+        assert app.library.entries[chat].folder == expected

@@ -232,7 +232,7 @@ def test_a_file_that_does_not_fit_is_named_and_can_be_removed(begin: Begin, tmp_
     app.until(lambda: shown(app) == "big.txt doesn't fit: 308 tokens, 99 left")
     app.message.send()
     assert app.notices == ["big.txt doesn't fit: 308 tokens, 99 left. Remove it, or attach part of it."]
-    app.press("Remove big.txt")
+    app.press("Remove File")
     assert [file.name for file in app.attachments.files] == ["small.txt"] and app.notices == []
     app.until(lambda: "Counting" not in shown(app))
     assert not app.message.obstacle

@@ -49,7 +49,7 @@ def imported(into: Store, data: object, folder: Path) -> chat_import.ImportOutco
 
 
 def owned(opened: Store) -> set[str]:
-    """Return the digests of the stored files, each of which has an owner."""
+    """Return the digests of the stored files. All have owners."""
     files, owners = rows(opened)
     assert set(files) == {digest for _, digest in owners}
     assert all(StoredFile.of(data).digest == digest for digest, data in files.items())
@@ -284,3 +284,24 @@ def test_images_of_a_chatgpt_export_come_along(tmp_path: Path, kind: str) -> Non
         ("My photo.png", first),
         ("drawing.jpg", second),
     ]
+
+
+@pytest.mark.parametrize("better_first", [False, True])
+def test_an_export_whose_images_are_incomplete_offers_no_new_messages(tmp_path: Path, better_first: bool) -> None:
+    """Another import, with the images, completes the stored messages."""
+    (tmp_path / "file-A1b2-My photo.png").write_bytes(first := encoded("PNG"))
+    second = tmp_path / "file_00c3-drawing.jpg"
+    (tmp_path / "conversations.json").write_text(json.dumps([conversation()]))
+    states = [b"damaged", encoded("JPEG")]
+    with closing(Store(None)) as opened:
+        for number, data in enumerate(reversed(states) if better_first else states):
+            second.write_bytes(data)
+            outcome = import_into(opened, tmp_path)
+            assert (len(outcome.chats), outcome.known, outcome.grown) == ((1, 0, []) if number == 0 else (0, 1, []))
+        assert len(owned(opened)) == 2
+        (entry,) = opened.chats()
+        chat = opened.load(entry.id)
+        assert chat is not None
+    (turn,) = chat.turns
+    assert turn.asked is not None and turn.prompt == "[image asset pointer]\n\nWhat is it?"
+    assert [file.picture and file.picture.file.data for file in turn.asked.attachments] == [first, states[1]]

@@ -316,15 +316,15 @@ def test_what_a_pair_does_not_read_is_known(begin: Begin, photo: Path, tmp_path:
     app = begin()
     attach(app, photo, tmp_path / "scan.pdf")
     image, scanned = app.attachments.files
-    assert app.message.unread == (Unread(image), Unread(scanned, (1,))) and app.session.unread == ()
+    assert app.message.unread == (Unread(image.name), Unread(scanned.name, (1,))) and app.session.unread == ()
     app.ask("What is it?")
-    assert app.message.unread == () and app.session.unread == (Unread(image), Unread(scanned, (1,)))
+    assert app.message.unread == () and app.session.unread == (Unread(image.name), Unread(scanned.name, (1,)))
     assert app.loader.pair is not None
     app.loader.pair = replace(app.loader.pair, can_see=True)
-    assert app.session.unread == (Unread(scanned, (1,)),)  # whose page wasn't drawn
+    assert app.session.unread == (Unread(scanned.name, (1,)),)  # whose page wasn't drawn
     lost = replace(image, picture=replace(image.picture, file=StoredFile("0")))  # type: ignore[type-var]
-    assert unread((lost, image), True) == (Unread(lost, lost=True),)
-    assert unread((lost,), False) == (Unread(lost, lost=True),)
+    assert unread((lost, image), True) == (Unread(lost.name, lost=True),)
+    assert unread((lost,), False) == (Unread(lost.name, lost=True),)
 
 
 def test_results_of_calls_keep_their_images_for_a_pair_that_sees() -> None:

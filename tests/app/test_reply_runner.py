@@ -223,3 +223,17 @@ def test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_o
     assert session.texts == [("Count", "One, two, three.")]
     assert session.reply.stats is not None and str(OFF) in details(session.reply.stats).splitlines()
     assert session.loader.calibration.kernels == off
+
+
+def test_what_arrives_late_of_an_earlier_request_changes_nothing() -> None:
+    one = Replies()
+    one.begin()
+    one.the_user_sends()
+    one.a_step_ends_with_calls(calls=[ToolCall("a", "unknown", "{}")])  # refused, so the next step begins
+    assert one.run.running and len(one.requests) == 1 and len(one.old) == 1
+    before = one.told()
+    for late in (commit("Late"), done(), Failed("error", "Late"), None):
+        one.old[0]([Delivery(late, 0.0)])
+        assert one.told() == before and one.run.running
+    one.an_event_arrives(event=commit("Hi"))
+    assert one.turns[0].reply.answer == "Hi"

@@ -33,7 +33,7 @@ def test_a_screenshot_is_attached_and_its_file_removed(begin: Begin, program: Ca
     app, focused = begin(loaded=False), list[int]()
     one = Screenshot(app.attachments, lambda: focused.append(1), app.services)
     one.take()
-    one.take()  # does nothing meanwhile
+    one.take()  # does nothing while the first one is being taken
     app.until(lambda: [file.name for file in app.attachments.files] == ["Screenshot"])
     options, file = arguments.read_text().rsplit(maxsplit=1)
     assert options == "-i -x" and Path(file).suffix == ".png" and not Path(file).parent.exists()

@@ -157,3 +157,20 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(begin: Begin, 
     app.until(lambda: not app.meter.counting)  # which sends what waits
     assert not app.message.note and len(app.engine.requests) == 1
     assert app.message.text == ("Two or three" if way == "edit" else "Two")
+
+
+def test_a_message_that_waited_for_models_is_kept_if_they_cannot_be_loaded(begin: Begin) -> None:
+    engine = ScriptedEngine(load_error=refuse("No memory."))
+    engine.load_gate = gate = threading.Event()
+    app = begin(engine, loaded=False)
+    app.start()
+    app.send("One")
+    assert app.message.note == "The message will be sent when the models have loaded." and app.message.locked
+    gate.set()
+    app.until(lambda: not app.loader.running)
+    assert app.message.text == "One" and not app.message.note and not app.message.locked
+    engine.load_error = None
+    app.activity.use()
+    app.until(lambda: app.loader.pair is not None)
+    app.until(lambda: not app.meter.counting)
+    assert not engine.requests and app.message.text == "One"

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QDropEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QScrollArea, QSizePolicy, QWidget
 
 from app.session.attachment_reader import AttachmentReader
 from app.session.next_message import NextMessage
@@ -19,6 +19,7 @@ from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
 MAX_LINES = 8  # shown before the field scrolls
+FILES_HEIGHT = 140  # pixels before the files scroll, at the default text size
 SIDE = 34  # of the button at the default text size
 
 
@@ -65,7 +66,8 @@ class Composer(QFrame):
         self.banner.hide()
         bottom = Qt.AlignmentFlag.AlignBottom
         line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
-        column(self.banner, self.files, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
+        self.file_area = _FileArea(theme, self.files)
+        column(self.banner, self.file_area, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
         self._show_text()
         self.field.textChanged.connect(self._write)
         message.replaced.connect(self._show_text)
@@ -147,7 +149,54 @@ class Composer(QFrame):
         if len(names) > 1:
             names[0] = tr("{name} and {count} more", name=names[0], count=len(names) - 1)
         self.files.show_files(reader.files, reader.counts, "".join(names[:1]))
+        self.file_area.fit()
         self._show_button()
+
+
+class _FileArea(QScrollArea):
+    """The chips of the files, which scroll if there are many."""
+
+    def __init__(self, theme: Theme, files: AttachmentChips) -> None:
+        super().__init__()
+        self._theme, self._files = theme, files
+        self._count = 0  # of chips when the range last changed
+        self.setWidget(files)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for widget in (self.viewport(), files):
+            widget.setAutoFillBackground(False)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.verticalScrollBar().rangeChanged.connect(self._follow)
+        self.hide()
+
+    def fit(self) -> None:
+        """Show as many chips as fit after a change."""
+        self.setVisible(not self._files.isHidden())
+        self.updateGeometry()
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        needed = max(self._files.heightForWidth(width), self._files.minimumSizeHint().height())
+        return min(needed, self._theme.scaled(FILES_HEIGHT))
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.heightForWidth(max(self.width(), 1)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, min(self._files.minimumSizeHint().height(), self._theme.scaled(FILES_HEIGHT)))
+
+    @Slot()
+    def _follow(self) -> None:
+        """Scroll to a new chip."""
+        before, self._count = self._count, len(self._files.chips)
+        if self._count > before:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
 
 class _Field(QPlainTextEdit):

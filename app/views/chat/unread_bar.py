@@ -20,8 +20,8 @@ class UnreadBar(FootBar):
         super().__init__(theme, tr("Choose Model…"), tr("Choose a model that sees images"))
         self._message, self._session, self._loader = services.message, services.session, services.loader
         session, loader = self._session, self._loader
-        changes = (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed)
-        for signal in (services.attachments.changed, loader.changed, loader.loaded, *changes):
+        changes = (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed, session.pages_changed)
+        for signal in (services.attachments.changed, services.reply_runner.ended, loader.changed, loader.loaded, *changes):
             signal.connect(self.refresh)
 
     @Slot()
@@ -47,7 +47,7 @@ def not_read(found: Sequence[Unread], can_see: bool, why: str) -> str:
 
 
 def _name(one: Unread) -> str:
-    name = f"“{shortened(one.file.name)}”"
+    name = f"“{shortened(one.name)}”" if one.name else tr("an image from a tool")
     if one.lost:
         return tr("{name} (lost)", name=name)
     if not one.pages:

@@ -9,6 +9,7 @@ from app.session.model_list import Candidate
 from app.session.picker import Picker
 from app.storage.wording import percent
 from app.text.language import tr
+from app.widgets.controls import ICON_SIZE, as_tooltip, draw_icon
 from app.widgets.rows import is_hovered
 from app.widgets.soft_edge import SoftEdge
 from app.widgets.theme import Theme
@@ -50,7 +51,9 @@ class PairList(QListView):
         for row, one in enumerate(rows):
             item = self._rows.item(row)
             item.setData(one, CANDIDATE)
-            item.setAccessibleText(", ".join(filter(None, (one.name, *one.summary.split(" · "), _status(self._picker, one)))))
+            said = (one.name, *one.summary.split(" · "), one.sees, _status(self._picker, one))
+            item.setAccessibleText(", ".join(filter(None, said)))
+            item.setToolTip(as_tooltip(one.sees))
             if one.id == self._picker.rows.selected:
                 selected = item.index()
         if selected != self.currentIndex():
@@ -94,6 +97,13 @@ class _Delegate(QStyledItemDelegate):
         if width + painter.fontMetrics().horizontalAdvance(status) > upper.width():  # the name comes first
             status, summary = "", f"{status} · {summary}" if status else summary
         painter.drawText(upper, Qt.AlignmentFlag.AlignRight | middle, status)
+        if one.shown.sees:
+            side = self._theme.scaled(ICON_SIZE)
+            painter.save()
+            painter.translate(lower.right() - side + 2, lower.center().y() - side / 2)
+            draw_icon(painter, "eye", QColor(colors.secondary), side)
+            painter.restore()
+            lower.setRight(lower.right() - side - 4)
         painter.setPen(QColor(colors.secondary))
         painter.drawText(lower, middle, painter.fontMetrics().elidedText(summary, elide, int(lower.width())))
         painter.setFont(self._theme.list_font())

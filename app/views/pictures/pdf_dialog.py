@@ -13,7 +13,7 @@ from app.storage.wording import about_tokens, tokens
 from app.text.language import number, tr
 from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
-from app.widgets.controls import button, entry, small_label
+from app.widgets.controls import announce, button, entry, small_label
 from app.widgets.layout import column, flow, line, row
 from app.widgets.picture_tile import PictureTile
 from app.widgets.rows import Index, Row, RowDelegate
@@ -21,7 +21,7 @@ from app.widgets.theme import SMALL, Theme, set_look
 
 LIST_WIDTH = 320
 PREVIEW = QSize(360, 360)
-NARROW = 560  # width in pixels below which there is no preview
+NARROW = 560  # pixels; narrower dialogs have no preview
 MAX_TEXT = 60_000  # characters shown of a page
 
 
@@ -61,6 +61,9 @@ class PdfDialog(QDialog):
         theme.set_font(self.range, SMALL)
         self.range.setAccessibleName(tr("Select pages"))
         self.range.textEdited.connect(self._select_range)
+        last = number(len(pdf.page_list))
+        self.range_note = small_label(theme, tr("Enter pages from 1 to {last}.", last=last), "danger", wrap=True)
+        self.range_note.hide()
         self.rows = QStandardItemModel(self)
         self.list = QListView()
         self.list.setModel(self.rows)
@@ -86,7 +89,7 @@ class PdfDialog(QDialog):
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._change = QWidget()
         self._change.setLayout(flow(*self.buttons.values(), gap=6))
-        column((self.range), (self.list, 1), self._change, spacing=10, margins=(12, 14, 12, 14), parent=side)
+        column(self.range, self.range_note, (self.list, 1), self._change, spacing=10, margins=(12, 14, 12, 14), parent=side)
         side.setMinimumWidth(theme.scaled(240))
         self.tile_place = column(spacing=0)
         self.tile: PictureTile | None = None
@@ -173,7 +176,10 @@ class PdfDialog(QDialog):
     def _select_range(self, text: str) -> None:
         model, last = self.list.selectionModel(), len(self.pdf.page_list)
         numbers = numbers_in(text, last) if text.strip() else []
-        set_look(self.range, "entry")
+        self.range_note.setVisible(numbers is None)
+        if numbers is None:
+            model.clearSelection()  # so that no button changes other pages
+            announce(self, self.range_note.text())
         if not numbers:
             return
         self.list.setCurrentIndex(self.rows.index(numbers[0] - 1, 0))

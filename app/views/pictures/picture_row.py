@@ -1,4 +1,4 @@
-"""A wrapping row of pictures, each of which opens in the viewer."""
+"""A wrapping row of pictures. A click opens one in the viewer."""
 
 from collections.abc import Sequence
 from functools import partial

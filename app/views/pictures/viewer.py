@@ -29,7 +29,7 @@ from app.widgets.picture_loader import FULL, Result, Shown
 from app.widgets.picture_tile import thumbnail_room
 from app.widgets.theme import Theme, set_look
 
-PADDING = 7  # of the first button, which is flush with the text above
+PADDING = 7  # of buttons, which are flush with the texts above and below
 STEP = 1.25  # of a zoom
 MOST_ZOOM = 8.0  # device pixels per pixel
 SIZE = QSize(900, 680)
@@ -82,8 +82,8 @@ class PictureViewer(QDialog):
         row(self.out, self.zoom, self.into, spacing=2, parent=zooms)
         foot, tools = QWidget(), QWidget()
         tools.setLayout(flow(self._steps, zooms, self.fit, self.actual, self.copy_button, self.save_button, gap=6))
-        tools.setContentsMargins(-PADDING, 0, 0, 0)
-        column(self.facts, tools, self.status, spacing=4, margins=(16, 8, 16, 10), parent=foot)
+        texts = [row(one, margins=(PADDING, 0, 0, 0)) for one in (self.facts, self.status)]
+        column(texts[0], tools, texts[1], spacing=4, margins=(16 - PADDING, 8, 16, 10), parent=foot)
         column((self.canvas, 1), line(), foot, spacing=0, parent=self)
         for keys, slot in (
             (("PgUp",), partial(self.step, -1)),
@@ -183,7 +183,7 @@ class _Canvas(QGraphicsView):
         self.setFrameShape(QGraphicsView.Shape.NoFrame)
         self.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         self.setDragMode(QGraphicsView.DragMode.ScrollHandDrag)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
         self._shown: Shown | None = None
         self._is_full = False
         self.fits = True
@@ -255,6 +255,11 @@ class _Canvas(QGraphicsView):
     def _actual(self) -> float:
         return 1 / self.devicePixelRatioF()
 
+    def _zoom_at_pointer(self, factor: float) -> None:
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self._zoom_by(factor)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
+
     def _zoom_by(self, factor: float) -> None:
         if self._item.pixmap().isNull():
             return
@@ -272,13 +277,13 @@ class _Canvas(QGraphicsView):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._zoom_by(STEP ** (event.angleDelta().y() / 120))
+            self._zoom_at_pointer(STEP ** (event.angleDelta().y() / 120))
         else:
             super().wheelEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
-            self._zoom_by(1 + event.value())
+            self._zoom_at_pointer(1 + event.value())
             return True
         return super().viewportEvent(event)
 

@@ -5,13 +5,14 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QMenu, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QFrame, QMenu, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.storage import wording
 from app.storage.attachments import Attachment, shortened
 from app.storage.wording import number, size
 from app.text.language import tr
 from app.views.pictures.picture_actions import picture_menu
+from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import Flow, column, row
@@ -120,23 +121,20 @@ class AttachmentChip(QFrame):
         self.open_button.clicked.connect(self.opened)
         self.facts = small_label(theme, elided=True)
         right = 4 if editable else 12
-        if self.shown is not None:
-            self.tile: PictureTile | None = PictureTile(theme, self.shown, SIDE, square=True, parent=self)
+        name, tip = self._names()
+        self.open_button.setAccessibleName(name)
+        self.open_button.setToolTip(as_tooltip(tip))
+        picture = self.shown or (picture_of_page(file, 1) if file.page_list else None)
+        self.tile: QAbstractButton | None = None
+        if self.shown is not None or editable:
+            self.tile = (
+                PictureTile(theme, picture, SIDE, square=True) if picture is not None else IconButton(theme, "document", tip)
+            )
             self.tile.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the name is next to it
             self.tile.clicked.connect(self.opened)
-            self.open_button.setAccessibleName(self.shown.alt_text)
-            self.open_button.setToolTip(as_tooltip(tr("Show {name}", name=file.name)))
-            texts = column(self.open_button, row(self.facts, margins=(8, 0, 0, 0)), spacing=0)
+            texts = column(row(self.open_button, None), row(self.facts, margins=(8, 0, 0, 0)), spacing=0)
             layout = row(self.tile, texts, spacing=2, margins=(5, 5, right, 5), parent=self)
         else:
-            self.tile = None
-            paged = bool(file.page_list)
-            said = (
-                tr("Attached: {name}. Show pages", name=file.name) if paged else tr("Attached: {name}. Show text", name=file.name)
-            )
-            tip = tr("Show the pages of {name}", name=file.name) if paged else tr("Show the text of {name}", name=file.name)
-            self.open_button.setAccessibleName(said)
-            self.open_button.setToolTip(as_tooltip(tip))
             layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, right, 2), parent=self)
         self.first_stop: QWidget = self.open_button
         self.last_stop: QWidget = self.open_button
@@ -150,6 +148,15 @@ class AttachmentChip(QFrame):
                 shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
                 shortcut.activated.connect(slot)
         self.show_count(None)
+
+    def _names(self) -> tuple[str, str]:
+        """Return what a screen reader says, and a tooltip."""
+        name = self.file.name
+        if self.shown is not None:
+            return self.shown.alt_text, tr("Show {name}", name=name)
+        if self.file.page_list:
+            return tr("Attached: {name}. Show pages", name=name), tr("Show the pages of {name}", name=name)
+        return tr("Attached: {name}. Show text", name=name), tr("Show the text of {name}", name=name)
 
     def show_count(self, count: TokenCount | None) -> None:
         facts, too_long = figures(self.file, count)
@@ -197,14 +204,15 @@ class AttachmentChip(QFrame):
 
 
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
-    """Return size, pages, and tokens as text, and whether the context is exceeded."""
+    """Return tokens, size, and pages as text, and whether the context is exceeded."""
     parts = [Shown.of(file.name, file.picture).facts if file.picture is not None else size(file.size)]
     if file.pages:
         parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
     too_long = count is not None and count.tokens >= count.limit
     if count is not None:
         tokens = wording.about_tokens(count.tokens, count.exact)
-        parts.append(tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
+        # First, because too little space hides the end
+        parts.insert(0, tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
     return " · ".join(parts), too_long
 
 

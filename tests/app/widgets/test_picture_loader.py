@@ -29,7 +29,7 @@ def test_a_picture_fits_and_keeps_its_shape(width: int, height: int, most: int, 
     for bound in (QSize(most, highest), FULL):
         found = fitted(width, height, bound)
         assert 1 <= found.width() <= width and 1 <= found.height() <= height
-        assert found.width() * found.height() <= MOST_PIXELS + max(found.width(), found.height())
+        assert found.width() * found.height() <= MOST_PIXELS
         if bound == FULL:
             continue
         assert found.width() <= most and found.height() <= highest
@@ -89,3 +89,24 @@ def test_a_picture_says_what_it_is() -> None:
     assert said.alt_text.startswith("Image: lake.gif, 320 × 200, ")
     assert Shown("gone.png", StoredFile("0" * 64, b""), 3, 2).alt_text == "Image: gone.png, Missing"
     assert Shown("a.pdf", one.picture.file, page=3).alt_text == "Page 3 of a.pdf"
+
+
+def test_an_error_in_the_program_ends_neither_the_thread_nor_the_wait(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader, good, other = PictureLoader(), shown(landscape()), shown(landscape(321))
+
+    def fail(one: Shown, bound: QSize, cancel: threading.Event) -> tuple[memoryview, int, int]:
+        assert one is not good
+        return memoryview(bytes(3)), 1, 1
+
+    monkeypatch.setattr(picture_loader, "_pixels", fail)
+    loader.get(good, FULL)
+    qtbot.waitUntil(lambda: not loader.busy, timeout=PATIENCE_MS)
+    assert loader.get(good, FULL) == "Can't show “lake.png”."
+    loader.get(other, FULL)
+    qtbot.waitUntil(lambda: isinstance(loader.get(other, FULL), QImage), timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize(("width", "height"), [(12_000, 8_400), (4097, 4097), (100_000, 168)])
+def test_a_very_large_picture_is_reduced_to_the_limit(width: int, height: int) -> None:
+    found = fitted(width, height, FULL)
+    assert 0.99 * MOST_PIXELS < found.width() * found.height() <= MOST_PIXELS or found == QSize(width, height)

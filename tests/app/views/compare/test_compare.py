@@ -75,6 +75,23 @@ def test_closing_the_dialog_stops_the_comparison(begin: Start) -> None:
     assert app.answer == "Fine."
 
 
+def test_an_earlier_comparison_is_not_shown_during_another_one(begin: Start) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("Hi."), answer("Hi."), answer("Hi."), [commit("Once"), gate, done("plain")]]))
+    dialog = compared(app)
+    app.until(lambda: dialog.history.list.count() == 1)
+    dialog.run_button.click()
+    app.until(lambda: app.services.compare_runner.comparison.current is not None)
+    running = dialog.comparison
+    dialog.history.list.setCurrentRow(0)
+    assert dialog.comparison is running and dialog.record is None and dialog.running
+    gate.set()
+    app.until(lambda: not app.activity.busy)
+    assert dialog.record is running.record is not None
+    dialog.history.list.setCurrentRow(1)
+    assert dialog.comparison is None and dialog.record is app.services.comparisons.records[1]
+
+
 def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")

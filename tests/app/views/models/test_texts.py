@@ -233,7 +233,7 @@ def test_weights_that_are_too_large_are_more_than_the_memory(qapp: QApplication)
 
 def test_the_list_says_which_pairs_see(tmp_path: Path) -> None:
     found = survey().candidates
-    seeing = {one.id for one in found if "Sees images" in one.summary}
+    seeing = {one.id for one in found if one.sees == "Sees images"}
     assert {"qwen3.5-4b", "qwen3.6-35b-a3b", "gemma-4-e2b", "gemma-4-12b"} <= seeing
     assert not {"demo", "qwen3-4b", "gpt-oss-20b", "qwen3-coder-next"} & seeing
     assert {one.id for one in matching(found, "all", "images")} == seeing

@@ -1,6 +1,7 @@
 """Chips of files in the composer, and pictures in the user's messages."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,13 +11,15 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
+from app.views.chat.composer import FILES_HEIGHT
 from app.views.pictures.viewer import PictureViewer
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import TokenCount
-from tests.app.pictures import document, lost, picture
+from tests.app.conftest import Begin, Start
+from tests.app.pictures import document, landscape, lost, picture
 
 FILES = [picture("lake.png"), document(), picture("tall.gif", 200, 900, "GIF", 4), Attachment("notes.txt", "Hello", 5)]
 
@@ -34,9 +37,9 @@ def chips(qapp: QApplication) -> Iterator[AttachmentChips]:
 def test_chips_say_what_they_are(chips: AttachmentChips) -> None:
     shown = [(chip.open_button.text(), chip.facts.text()) for chip in chips.chips]
     assert [name for name, _ in shown] == ["lake.png", "report.pdf", "tall.gif", "notes.txt"]
-    assert shown[0][1].startswith("320 × 200 · ") and shown[0][1].endswith(" · 66 tokens")
+    assert shown[0][1].startswith("66 tokens · 320 × 200 · ")
     assert shown[1][1].endswith("3 pages") and shown[2][1].endswith("first frame only")
-    assert chips.chips[0].open_button.accessibleName() == f"Image: lake.png, 320 × 200, {shown[0][1].split(' · ')[1]}"
+    assert chips.chips[0].open_button.accessibleName() == f"Image: lake.png, 320 × 200, {shown[0][1].split(' · ')[2]}"
     assert chips.chips[1].open_button.accessibleName() == "Attached: report.pdf. Show pages"
 
 
@@ -108,3 +111,40 @@ def test_pictures_in_a_message_have_their_place_before_they_are_decoded(width: i
         assert max(tile.geometry().bottom() for tile in tiles) < prompt.pictures.height()
         assert abs(tiles[0].width() / tiles[0].height() - 1.6) < 0.05
     assert prompts[1].pictures.tiles[2].accessibleName() == "Image: gone.png, Missing"
+
+
+def test_many_files_scroll_in_the_composer_and_new_ones_are_shown(start: Start) -> None:
+    app = start()
+    app.window.resize(700, 500)
+    area, reader = app.window.composer.file_area, app.attachments
+    assert not area.isVisible()
+    for number in range(12):
+        reader.attach_data(landscape(100 + number, 60), f"{number}.png")
+    app.until(lambda: len(reader.files) == 12 and len(reader.counts) == 12)
+    bar = area.verticalScrollBar()
+    app.until(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    assert area.height() <= app.theme.scaled(FILES_HEIGHT) and app.window.transcript.height() > 150
+    chips = app.window.composer.files.chips
+    assert not chips[-1].visibleRegion().isEmpty() and chips[0].visibleRegion().isEmpty()
+    bar.setValue(0)
+    reader.remove(reader.files[5])
+    QApplication.processEvents()
+    assert bar.value() == 0
+    for one in list(reader.files[1:]):
+        reader.remove(one)
+    app.until(lambda: bar.maximum() == 0)
+    reader.remove(reader.files[0])
+    assert not area.isVisible()
+
+
+def test_files_that_cannot_be_attached_are_named_in_one_notice(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
+    bad = [tmp_path / f"{number}.png" for number in range(9)]
+    for file in bad:
+        file.write_bytes(b"\x89PNG\r\n\x1a\n")
+    app.attachments.attach(bad)
+    app.until(lambda: not app.attachments.reading)
+    (notice,) = app.notices
+    lines = notice.split("\n")
+    assert [f"“{number}.png”" in line for number, line in enumerate(lines[:5])] == [True] * 5
+    assert lines[5:] == ["4 more files can't be attached."]
