@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QDialog, QFrame, QMenu, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtGui import QColor, QContextMenuEvent, QKeySequence, QPainter, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QDialog, QFrame, QMenu, QPlainTextEdit, QSizePolicy, QWidget
 
 from app.storage import wording
 from app.storage.attachments import Attachment, shortened
@@ -14,7 +14,7 @@ from app.text.language import tr
 from app.views.pictures.picture_actions import picture_menu
 from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
-from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
+from app.widgets.controls import ICON_SIZE, ElidedButton, IconButton, as_tooltip, button, draw_icon, small_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.picture_loader import Shown
 from app.widgets.picture_tile import PictureTile
@@ -125,15 +125,15 @@ class AttachmentChip(QFrame):
         self.open_button.setAccessibleName(name)
         self.open_button.setToolTip(as_tooltip(tip))
         picture = self.shown or (picture_of_page(file, 1) if file.page_list else None)
-        self.tile: QAbstractButton | None = None
+        self.tile: PictureTile | None = None
         if self.shown is not None or editable:
-            self.tile = (
-                PictureTile(theme, picture, SIDE, square=True) if picture is not None else IconButton(theme, "document", tip)
-            )
-            self.tile.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the name is next to it
-            self.tile.clicked.connect(self.opened)
+            image: QWidget = _DocumentIcon(theme)
+            if picture is not None:
+                self.tile = image = PictureTile(theme, picture, SIDE, square=True)
+                self.tile.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the name is next to it
+                self.tile.clicked.connect(self.opened)
             texts = column(row(self.open_button, None), row(self.facts, margins=(8, 0, 0, 0)), spacing=0)
-            layout = row(self.tile, texts, spacing=2, margins=(5, 5, right, 5), parent=self)
+            layout = row(image, texts, spacing=2, margins=(5, 5, right, 5), parent=self)
         else:
             layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, right, 2), parent=self)
         self.first_stop: QWidget = self.open_button
@@ -201,6 +201,22 @@ class AttachmentChip(QFrame):
     @Slot()
     def _remove(self) -> None:
         self.removed.emit(self.file)
+
+
+class _DocumentIcon(QWidget):
+    """The icon of a file without a picture."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setFixedSize(theme.scaled(SIDE.width()), theme.scaled(SIDE.height()))
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, side = QPainter(self), self._theme.scaled(ICON_SIZE)
+        painter.translate((self.width() - side) / 2, (self.height() - side) / 2)
+        draw_icon(painter, "document", QColor(self._theme.colors.secondary), side)
+        painter.end()
 
 
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
