@@ -294,9 +294,9 @@ def test_an_import_shows_its_progress(begin: Begin, tmp_path: Path, monkeypatch:
     session.until(lambda: bool(shares) and (shares[-1] or 0) > 0.1)
     assert library.importing is not None and library.importing.name == "conversations.json"
     file.go_on.set()
-    session.until(lambda: len(library.entries) == 5)
+    session.until(lambda: len(library.entries) == 5 and library.importing is None)
     reported = [share for share in shares if share is not None]
-    assert reported == sorted(reported) and library.importing is None
+    assert reported == sorted(reported)
 
 
 def test_an_import_that_the_store_starts_again_can_be_canceled(
