@@ -53,13 +53,20 @@ class CostTable:
         """Whether the machine was quiet enough to keep the table for later starts."""
         return self.measured and self.scatter < _UNRELIABLE_SCATTER
 
-    def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return a pass's time after `depth` tokens, by linear interpolation."""
-        if kind.proposer == "target":
+    def seconds(self, kind: PassKind, depth: int, streams: int = 1) -> float:
+        """Return a pass's time after `depth` tokens, by linear interpolation.
+
+        Args:
+            kind: the rows of each stream.
+            depth: number of cached tokens of each stream.
+            streams: number of streams, whose blocks are drafted one after the other.
+        """
+        if kind.proposer == "target" and streams == 1:
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
-        seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]
+        seconds = [_interpolate(self.widths, row, streams * kind.width) for row in self.verify]
         if kind.proposer == "drafter":
-            seconds = [verify + _interpolate(self.widths, row, kind.width) for verify, row in zip(seconds, self.draft, strict=True)]
+            drafts = [streams * _interpolate(self.widths, row, kind.width) for row in self.draft]
+            seconds = [verify + draft for verify, draft in zip(seconds, drafts, strict=True)]
         return max(_interpolate(self.depths, seconds, depth), 1e-9)
 
 
@@ -97,18 +104,23 @@ class PassCosts:
         self.counts = Counter[PassKind]()
         self._scatter = min(max(_SCATTER, table.scatter), _MAX_SCATTER)
         self._outliers = 0
-        self._tabulated: dict[tuple[PassKind, int], float] = {}
+        self._tabulated: dict[tuple[PassKind, int, int], float] = {}
         self._rows: dict[int, list[float]] = {}
 
-    def seconds(self, kind: PassKind, depth: int) -> float:
-        """Return the expected time of a pass after `depth` tokens."""
-        plain = self._table(PLAIN_STEP, depth) * exp(self._mean[0])
-        if kind == PLAIN_STEP:
-            return plain
-        return min(self._table(kind, depth) * exp(self._mean[self._index[kind.width]]), _max_plain_steps(kind) * plain)
+    def seconds(self, kind: PassKind, depth: int, streams: int = 1) -> float:
+        """Return the expected time of a pass after `depth` tokens.
 
-    def all_seconds(self, depth: int) -> list[float]:
-        """Return the expected time of each of `kinds` after `depth` tokens."""
+        Shared passes aren't recorded, so they are corrected like passes of one stream. They cost no more than one for each stream.
+        """
+        plain = self._table(PLAIN_STEP, depth) * exp(self._mean[0])
+        correction = exp(self._mean[self._index[kind.width]])
+        alone = min(self._table(kind, depth) * correction, _max_plain_steps(kind) * plain)
+        return alone if streams == 1 else min(self._table(kind, depth, streams) * correction, streams * alone)
+
+    def all_seconds(self, depth: int, streams: int = 1) -> list[float]:
+        """Return the expected time of each of `kinds` after `depth` tokens; see `seconds`."""
+        if streams > 1:
+            return [self.seconds(kind, depth, streams) for kind in self.kinds]
         step = depth // _DEPTH_STEP
         if step not in self._rows:
             self._rows[step] = [self._table(kind, depth) for kind in self.kinds]
@@ -148,10 +160,10 @@ class PassCosts:
             drifted[i][i] += own
         self._covariance = drifted
 
-    def _table(self, kind: PassKind, depth: int) -> float:
-        key = (kind, depth // _DEPTH_STEP)
+    def _table(self, kind: PassKind, depth: int, streams: int = 1) -> float:
+        key = (kind, depth // _DEPTH_STEP, streams)
         if key not in self._tabulated:
-            self._tabulated[key] = self.table.seconds(kind, depth // _DEPTH_STEP * _DEPTH_STEP)
+            self._tabulated[key] = self.table.seconds(kind, depth // _DEPTH_STEP * _DEPTH_STEP, streams)
         return self._tabulated[key]
 
     def _update_scatter(self, error: float, variance: float) -> None:

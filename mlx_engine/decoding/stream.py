@@ -1,6 +1,6 @@
 """One reply on the device: the rows of its passes, and the tokens they add.
 
-Every pass of the target is made between `Stream.propose` and `Stream.accept` by the caller, `decode` for a single reply. A pass of
+Every pass of the target is made between `Stream.propose` and `Stream.accept` by the caller, the scheduler. A pass of
 one row is a plain step. A round has more: the anchor, then drafts of a drafter or of lookup.
 
 Some passes are *queued*: made before the previous one is read, so that the device works while the host reads, delivers, and builds
@@ -12,7 +12,7 @@ the host would have to read it first, and the device would wait.
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -31,7 +31,6 @@ from mlx_engine.hardware.device import DevicePosition, DeviceSpan
 from mlx_engine.kernels.block_verify import BlockVerdict
 from mlx_engine.targets.target import Caches, Target
 
-_CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
 _OPENING = WidthChoice(PassKind("prefill", 1))  # the pass over the last token of the prompt
 
 
@@ -64,6 +63,7 @@ class Rows:
         noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
         match: length of the match that lookup's drafts continue.
         ahead: whether the previous pass was unread.
+        shared: whether the pass has rows of other streams, so that it isn't timed.
     """
 
     tokens: mx.array
@@ -74,6 +74,7 @@ class Rows:
     noise: mx.array | None = None
     match: int = 0
     ahead: bool = False
+    shared: bool = False
 
     @property
     def can_wait(self) -> bool:
@@ -146,14 +147,14 @@ class Stream:
         self.queue_ahead = self.queue_ahead and self.context is not None and not self.penalties.active
 
     @property
-    def has_unread(self) -> bool:
-        """Whether a pass is unread."""
-        return bool(self._unread)
+    def unread(self) -> int:
+        """Number of passes that are made and unread."""
+        return len(self._unread)
 
     @property
     def has_begun(self) -> bool:
         """Whether the next pass to read is proposed or made."""
-        return self._proposed is not None or self.has_unread
+        return self._proposed is not None or bool(self._unread)
 
     def propose(self) -> Rows | None:
         """Return the rows of the next pass. The device may still compute drafts.
@@ -245,10 +246,16 @@ class Stream:
     def close(self) -> None:
         """Move caches and context to where the next turn continues.
 
-        They end after the last read pass and the queued plain steps. Queued rounds are discarded.
+        They end after the last read pass and the unread plain steps. Of an unread round, only the anchor stays, and queued rounds
+        are discarded.
         """
         if self.lost:
             return
+        for unread in self._unread:
+            if unread.rows.drafts is not None and unread.rows.span is None:  # no other pass is unread
+                self.caches.rewind(unread.rows.drafts.size)
+                if self.context is not None:
+                    self.context.drop(unread.rows.drafts.size)
         if self.queue_ahead and self.context is not None:
             self.caches.finish()
             if self.context.span is not None:
@@ -343,7 +350,7 @@ class Stream:
             return
         if rows.can_wait and not rows.ahead and not self.penalties.active:
             seconds = None  # includes a wait that queued passes avoid
-        if self.joined or rows.tokens.size != rows.choice.kind.width:
+        if self.joined or rows.shared or rows.tokens.size != rows.choice.kind.width:
             seconds = None  # ran during another reply's turn, or cut short by the end of the reply
         self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted, rows.match))
 
@@ -366,43 +373,3 @@ def run_pass(stream: Stream, target: Target) -> bool:
     else:
         stream.accept(*target.forward_tapped(rows.tokens, stream.caches, rows.span))
     return True
-
-
-def decode(stream: Stream, target: Target, alone: Callable[[], bool] = lambda: True) -> Generator[Step, None, None]:
-    """Run a stream alone, and yield the step of each pass until the reply ends.
-
-    Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
-    queued if it can wait, before a step is yielded, so that the device works while the host processes the text. If other replies
-    have their turns in between, a pass begins and ends in one turn, so that its time is known.
-
-    Args:
-        stream: the reply.
-        target: the target that the stream's caches belong to.
-        alone: returns whether no other reply runs before the next step.
-    """
-    fresh = 0  # tokens since unused buffers were freed
-    try:
-        run_pass(stream, target)
-        yield stream.read()
-        while not stream.ended:
-            if not stream.has_unread:
-                run_pass(stream, target)
-            queues = alone()
-            if queues:
-                run_pass(stream, target)
-            step = stream.read()
-            # A step is yielded before a pass that fails
-            if queues and not (stream.ended or stream.has_unread or stream.penalties.stuck):
-                rows = stream.propose()
-                if rows is not None and rows.can_wait:
-                    run_pass(stream, target)
-            fresh += len(step.tokens)
-            if fresh >= _CLEAR_EVERY:
-                mx.clear_cache()
-                fresh = 0
-            yield step
-            stream.joined = stream.has_begun and not alone()
-    except GeneratorExit:
-        stream.close()
-        raise
-    stream.close()  # not after an error, which leaves nothing to continue

@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+from mlx_engine.decoding.scheduler import Scheduler
+
 
 class ReplyTurns:
     """The replies in progress, which take turns of one step each.
@@ -11,12 +13,14 @@ class ReplyTurns:
         replies: the generators of these replies.
         count: number of turns that have ended.
         faults: number of device errors. Each makes the unread passes of all replies worthless.
+        scheduler: makes the passes of the replies that are decoding.
     """
 
     def __init__(self) -> None:
         self.replies: list[Any] = []
         self.count = 0
         self.faults = 0
+        self.scheduler = Scheduler()
 
 
 class ReplyClock:
@@ -28,7 +32,7 @@ class ReplyClock:
 
     Attributes:
         turns: as given.
-        waited: seconds spent in the queue or during the turns of other replies.
+        waited: seconds spent in the queue or during the turns of other replies, unless these made passes for this one, too.
     """
 
     def __init__(self, turns: ReplyTurns, submitted: float | None = None) -> None:
@@ -37,6 +41,7 @@ class ReplyClock:
         self._count = turns.count
         self._submitted = self._paused if submitted is None else submitted
         self.waited = self._paused - self._submitted
+        self._shared = 0.0  # seconds since the latest turn
 
     def __call__(self) -> float:
         return time.perf_counter() - self._submitted - self.waited
@@ -56,4 +61,9 @@ class ReplyClock:
     def resume(self) -> None:
         """Begin the next turn."""
         if self.turns.count != self._count:
-            self.waited += time.perf_counter() - self._paused
+            self.waited += time.perf_counter() - self._paused - self._shared
+        self._shared = 0.0
+
+    def share(self, seconds: float) -> None:
+        """Count a turn of another reply that made a pass for this one, too."""
+        self._shared += seconds

@@ -74,7 +74,13 @@ class PassOutcome:
 
 
 class WidthController(Protocol):
-    """Chooses the kind of each pass of a reply."""
+    """Chooses the kind of each pass of a reply.
+
+    Attributes:
+        streams: number of streams that share the next pass.
+    """
+
+    streams: int = 1
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         """Return the kind of the next pass.
@@ -182,6 +188,7 @@ class _Outlook:
 
     best: WidthChoice
     pace: float
+    streams: int
     trial: PassKind | None = None
     price: float = 0.0
 
@@ -217,7 +224,7 @@ class AutomaticWidth(WidthController):
         if self._trial_steps:
             self._trial_steps -= 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
-        if self._outlook is None:
+        if self._outlook is None or self._outlook.streams != self.streams:
             self._outlook = self._compare(depth)
         outlook = self._outlook
         self._pace = outlook.pace
@@ -237,7 +244,7 @@ class AutomaticWidth(WidthController):
         self._confidence = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
         tokens = tokens_by_width(self._confidence)
         kinds = [kind for kind in self._kinds if kind.width <= len(tokens)]
-        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth) / self._pace for kind in kinds}
+        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth, self.streams) / self._pace for kind in kinds}
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
 
     def record(self, outcome: PassOutcome) -> None:
@@ -246,7 +253,7 @@ class AutomaticWidth(WidthController):
         if outcome.seconds is not None:
             self._record_time(outcome.choice, depth, outcome.seconds)
         self._began = True
-        plain, seconds = self._costs.seconds(PLAIN_STEP, depth), self._costs.seconds(kind, depth)
+        plain, seconds = (self._costs.seconds(each, depth, self.streams) for each in (PLAIN_STEP, kind))
         self._band.credit = min(self._band.credit + _TRIAL_SHARE * seconds / plain, _MAX_CREDIT)
         if outcome.choice.trial:
             if outcome.seconds is not None:
@@ -286,9 +293,9 @@ class AutomaticWidth(WidthController):
     def _compare(self, depth: int) -> _Outlook:
         """Compare plain steps, rounds, and trials by what they should cost and yield."""
         chances, deviations = self._drafts.chances()
-        plain, *rounds = self._costs.all_seconds(depth)
+        plain, *rounds = self._costs.all_seconds(depth, self.streams)
         if not self._kinds:
-            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain)
+            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain, self.streams)
         seconds = {PLAIN_STEP: plain, **dict(zip(self._kinds, rounds, strict=True))}
         tokens = tokens_by_width(chances)
         pace = {kind: each / tokens[kind.width - 1] for kind, each in seconds.items()}
@@ -301,7 +308,7 @@ class AutomaticWidth(WidthController):
             self._band.hopeless = chances if chances[0] < _HOPELESS else None
             return self._plain_outlook(expected)
         trial, price = self._trial(best, expected) if self._began and self._band.credit >= _MIN_LOSS else (None, 0.0)
-        return _Outlook(WidthChoice(best), pace[best], trial, price)
+        return _Outlook(WidthChoice(best), pace[best], self.streams, trial, price)
 
     def _doubted_round(self, expected: _Expected) -> PassKind:
         """Return the best round if acceptance may be high enough, or a plain step."""
@@ -313,7 +320,12 @@ class AutomaticWidth(WidthController):
         """Return the pass that may surprise most while rounds win, and its price."""
         costs, pace, plain, hoped = self._costs, expected.pace[best], expected.seconds[PLAIN_STEP], expected.hoped(_OPTIMISM)
         trial, price, limit = None, 0.0, _MIN_GAIN / pace
-        if pace < plain and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS and costs.uncertainty(PLAIN_STEP, best) > _VAGUE:
+        if (
+            self.streams == 1
+            and pace < plain
+            and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS
+            and costs.uncertainty(PLAIN_STEP, best) > _VAGUE
+        ):
             return PLAIN_STEP, _PLAIN_TRIAL_STEPS * max(1 - pace / plain, _MIN_LOSS)
         for kind, seconds in expected.seconds.items():
             # A narrower round can surprise only by its cost, not by its acceptance
@@ -343,10 +355,10 @@ class AutomaticWidth(WidthController):
         if trial is None:
             # All rounds seem too slow, but the machine may have been busy: try rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
-            return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT)
+            return _Outlook(choice, plain, self.streams, trial, 0.9 * _FIRST_CREDIT)
         loss = max(seconds[trial] / plain - expected.tokens[trial.width - 1], _MIN_LOSS)
         # After a failure, keep enough credit for a trial at the start of the next reply
-        return _Outlook(choice, plain, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
+        return _Outlook(choice, plain, self.streams, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
 
     def _blend(self) -> BlendedAcceptance:
         return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
@@ -360,7 +372,7 @@ class AutomaticWidth(WidthController):
         for width in LADDER:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):
                 kind = PassKind("lookup", width)
-                each = self._costs.seconds(kind, depth) / tokens[width - 1]
+                each = self._costs.seconds(kind, depth, self.streams) / tokens[width - 1]
                 if each < pace:
                     best, pace = kind, each
         return None if best is None else WidthChoice(best)

@@ -17,7 +17,8 @@ from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.stream import Stream, decode
+from mlx_engine.decoding.scheduler import decode
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
@@ -381,8 +382,16 @@ class _Reply:
         progress = self._progress(branch, self._length)
         self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
-        with closing(decode(stream, self._pair.target, alone)) as steps:
+        scheduler = self._turns.scheduler
+        with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.share)) as steps:
             for step in steps:
+                if step is None:
+                    yield []
+                    if self._cancel.is_set():
+                        self._reason = "cancelled"
+                        return
+                    self._check(stream)
+                    continue
                 at_s = tally.clock()
                 if step.sources[0] == "prefill" and self._retried_at is None:
                     self._snapshots.prefilled(self._length - branch.reused, at_s - tally.image_s)
@@ -398,6 +407,8 @@ class _Reply:
                     self._reason = "stop_string" if text.stopped else "eos"
                 elif not stream.limit:
                     self._reason = "length"
+                if self._reason is not None:
+                    scheduler.leave(stream)
                 yield [*progress, *added, *self._blame_kernels()]
                 progress = []
                 if self._reason in (None, "length") and self._cancel.is_set():
@@ -412,6 +423,8 @@ class _Reply:
         Raises:
             _PassesLost: it did.
         """
+        if stream.lost:
+            raise _PassesLost
         if self._faults != self._turns.faults:
             if stream.has_begun or not {*self._operations.kernels} <= {*self._pair.at(self._length).kernels}:
                 stream.lost = True

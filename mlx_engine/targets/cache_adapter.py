@@ -25,6 +25,7 @@ class CacheAdapter:
     row_arrays = 0  # number of arrays that `rows` returns
     shift = 0  # see `Caches.shift`
     shifts = False  # whether passes follow it
+    packs_blocks = False  # whether passes of several streams must be rewindable
 
     def __init__(self, cache: Any) -> None:
         self.cache = cache

@@ -69,13 +69,19 @@ class Caches:
         for each in self.adapters:
             each.shift = shift
 
-    def begin(self, rows: int, span: DeviceSpan | None = None, images: ImageRows | None = None) -> list:
+    @property
+    def position(self) -> int:
+        """RoPE's position of the next row."""
+        return self.length + self._shift
+
+    def begin(self, rows: int, span: DeviceSpan | None = None, images: ImageRows | None = None, packed: bool = False) -> list:
         """Prepare a pass and return the cache object for each layer.
 
         Args:
             rows: number of rows in the pass.
             span: rows of a queued pass, which must be settled before any other kind of pass begins; None for a normal pass.
             images: images among the rows, which then can't be rewound.
+            packed: whether the pass has rows of other streams.
         """
         if span is not None:
             self._unsettled += 1
@@ -87,7 +93,7 @@ class Caches:
         if images is not None:
             return [images.cache(each.begin(False)) for each in self.adapters]
         block = self._rewindable and rows in self._blocks
-        return [each.begin(block) for each in self.adapters]
+        return [each.begin(block or (packed and each.packs_blocks)) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:
         """Drop the last `rows` rows of the latest pass and its rollback state.

@@ -1,6 +1,6 @@
 """Gated delta nets with rewindable blocks, using mlx-lm's weights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -11,6 +11,7 @@ from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import DeltaHeads, DeltaRows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
 from mlx_engine.kernels.operations import RowKernel
+from mlx_engine.targets.packed import PackedCache, by_stream
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
 
@@ -35,36 +36,43 @@ class DeltaNet(nn.Module):
         self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
 
     def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None, residual: mx.array | None = None) -> mx.array:
-        if not isinstance(cache, RecurrentCache):
+        if not isinstance(cache, RecurrentCache | PackedCache):
             out: mx.array = self.net(x, mask, cache)
             return out if residual is None else residual + out
         assert mask is None  # only batches have masks
         net: Any = self.net
-        start = cache.start(net, x.dtype)
-        own, z = self._rows(x, start)
-        recurrence = (own.queries, own.keys, own.values, own.decay, own.beta)
-        result, before, tape = self.replay(*recurrence, start.before, start.tape, start.kept)
-        cache.finish(RecurrentBlock(self.replay, own.convolved, own.queries, before, tape))
-        out = net.norm(result, z).reshape(1, x.shape[1], -1)
+        projected = _project(net, x) if self._projection is None else (self._projection(x),)
+        out = by_stream(self._mixed, cache, None, *projected)
         if residual is None:
             return net.out_proj(out)
         return net.out_proj(out, residual) if isinstance(net.out_proj, KernelLinear) else residual + net.out_proj(out)
 
-    def _rows(self, x: mx.array, start: BlockStart) -> tuple[DeltaRows, mx.array]:
-        """Return the recurrence's inputs for x [1, S, H], and the gate [1, S, Hv, Dv]."""
+    def _mixed(self, cache: RecurrentCache, mask: None, *projected: mx.array) -> mx.array:
+        """Return the normalized outputs [1, S, Hv * Dv] for projected rows [1, S, ..]."""
         net: Any = self.net
-        rows, heads = x.shape[1], self.heads
+        start = cache.start(net, projected[0].dtype)
+        own, z = self._rows(projected, start)
+        recurrence = (own.queries, own.keys, own.values, own.decay, own.beta)
+        result, before, tape = self.replay(*recurrence, start.before, start.tape, start.kept)
+        cache.finish(RecurrentBlock(self.replay, own.convolved, own.queries, before, tape))
+        out: mx.array = net.norm(result, z).reshape(1, projected[0].shape[1], -1)
+        return out
+
+    def _rows(self, projected: Sequence[mx.array], start: BlockStart) -> tuple[DeltaRows, mx.array]:
+        """Return the recurrence's inputs for projected rows, and the gate [1, S, Hv, Dv]."""
+        net: Any = self.net
+        rows, heads = projected[0].shape[1], self.heads
         if self._projection is None:
-            mixed, z, b, a = _project(net, x)
+            mixed, z, b, a = projected
         else:
-            projected = self._projection(x)
+            [columns] = projected
             ends = [heads.channels, heads.channels + heads.values * heads.value_dim, heads.columns - heads.values]
-            mixed, gate, b, a = mx.split(projected, ends, axis=-1)
+            mixed, gate, b, a = mx.split(columns, ends, axis=-1)
             z = gate.reshape(1, rows, heads.values, -1)
             inputs = self.inputs.at(rows)
             if inputs is not None and rows <= ROWS:
                 weights = (net.conv1d.weight, net.A_log, net.dt_bias)
-                return inputs(projected.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
+                return inputs(columns.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
         conv_input = mx.concatenate([rows_before(start.conv_rows, net.conv_kernel_size, start.first), mixed], axis=1)
         convolved = nn.silu(net.conv1d(conv_input))
         queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)

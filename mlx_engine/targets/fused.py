@@ -21,10 +21,12 @@ from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.operations import Operations, RowKernel
 from mlx_engine.kernels.verify_attention import ROWS
+from mlx_engine.targets.attention import attention
 from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
-from mlx_engine.targets.exact import RowExactPass, attention
+from mlx_engine.targets.exact import RowExactPass
 from mlx_engine.targets.growing import GrowingCache, ShiftedCache
+from mlx_engine.targets.packed import by_stream
 from mlx_engine.targets.products import KernelLinear, fuse_linear
 
 Operation = Callable[..., Any]
@@ -130,8 +132,18 @@ class _Attention(nn.Module):
             mx.eval(self._norms)
 
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
-        batch, rows, _ = x.shape
         projected = self._projection(x)
+        out = by_stream(self._attended, cache, mask, projected) if self.has_kernels else self._attended(cache, mask, projected)
+        return self.o_proj(out, residual) if isinstance(self.o_proj, KernelLinear) else residual + self.o_proj(out)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether kernels run, which take the rows of one stream only."""
+        return self.inputs.run is not None or self.attend.run is not None
+
+    def _attended(self, cache: Any, mask: Any, projected: mx.array) -> mx.array:
+        """Return attention's output [B, S, heads * D] for projected rows [B, S, ..]."""
+        batch, rows, _ = projected.shape
         few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, ShiftedCache, GrowingCache, RowExactPass)
         inputs, attend = (kernel.at(rows) if few else None for kernel in (self.inputs, self.attend))
         if inputs is not None and self._rotation is not None:
@@ -155,8 +167,7 @@ class _Attention(nn.Module):
         if self.gated:
             gate = projected[..., : 2 * self.heads * self.dim].reshape(batch, rows, self.heads, -1)[..., self.dim :]
             out = _sigmoid_gate(out, gate)
-        out = out.reshape(batch, rows, -1)
-        return self.o_proj(out, residual) if isinstance(self.o_proj, KernelLinear) else residual + self.o_proj(out)
+        return out.reshape(batch, rows, -1)
 
     def _heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
         """Split a projection into queries, keys, and values [B, heads, S, D].

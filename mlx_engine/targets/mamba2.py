@@ -7,6 +7,7 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.ssm import compute_dt, ssm_update
 
+from mlx_engine.targets.packed import PackedCache, by_stream
 from mlx_engine.targets.recurrent import RecurrentCache
 from mlx_engine.targets.short_conv import ConvBlock, after_state
 
@@ -57,11 +58,17 @@ class Mamba2(nn.Module):
 
     def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
         net: Any = self.net
-        if not isinstance(cache, RecurrentCache):
+        if not isinstance(cache, RecurrentCache | PackedCache):
             out: mx.array = net(x, mask, cache)
             return out
-        rows, inner, states = x.shape[1], net.intermediate_size, net.n_groups * net.ssm_state_size
-        gate, inputs, steps = mx.split(net.in_proj(x), [inner, inner + net.conv_dim], axis=-1)
+        out = net.out_proj(by_stream(self._mixed, cache, None, net.in_proj(x)))
+        return out
+
+    def _mixed(self, cache: RecurrentCache, mask: None, projected: mx.array) -> mx.array:
+        """Return the normalized outputs [1, S, inner] for projected rows [1, S, ..]."""
+        net: Any = self.net
+        rows, inner, states = projected.shape[1], net.intermediate_size, net.n_groups * net.ssm_state_size
+        gate, inputs, steps = mx.split(projected, [inner, inner + net.conv_dim], axis=-1)
         held, before = cache.state()
         convolution = ConvBlock(after_state(held, inputs, net.conv_kernel_size), rows, net.conv_kernel_size)
         convolved = nn.silu(net.conv1d(convolution.inputs))
@@ -70,7 +77,7 @@ class Mamba2(nn.Module):
         keys, queries = (part.reshape(1, rows, net.n_groups, net.ssm_state_size) for part in (keys, queries))
         y, state = _update(net, values, keys, queries, steps, before)
         cache.finish(_MambaBlock(net, convolution, before, (values, keys, steps), state))
-        out = net.out_proj(net.norm(y.reshape(1, rows, inner), gate))
+        out: mx.array = net.norm(y.reshape(1, rows, inner), gate)
         return out
 
 

@@ -59,6 +59,7 @@ class RecurrentCache(CacheAdapter):
     """Adapter of an `ArraysCache`, which it replaces in blocks."""
 
     shifts = True  # it has no positions
+    packs_blocks = True  # mlx-lm's nets don't divide rows among streams
 
     def __init__(self, cache: Any) -> None:
         super().__init__(cache)

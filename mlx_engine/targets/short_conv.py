@@ -7,6 +7,7 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from mlx_engine.kernels.delta_inputs import rows_before
+from mlx_engine.targets.packed import PackedCache, by_stream
 from mlx_engine.targets.recurrent import RecurrentCache
 
 
@@ -36,13 +37,19 @@ class ShortConv(nn.Module):
 
     def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None) -> mx.array:
         net: Any = self.net
-        if not isinstance(cache, RecurrentCache):
+        if not isinstance(cache, RecurrentCache | PackedCache):
             out: mx.array = net(x, mask, cache)
             return out
-        gate, scale, values = mx.split(net.in_proj(x), 3, axis=-1)
-        block = ConvBlock(after_state(cache.state()[0], gate * values, net.L_cache), x.shape[1], net.L_cache)
+        out = net.out_proj(by_stream(self._convolved, cache, None, net.in_proj(x)))
+        return out
+
+    def _convolved(self, cache: RecurrentCache, mask: None, projected: mx.array) -> mx.array:
+        """Return the gated outputs [1, S, H] for projected rows [1, S, 3 * H]."""
+        net: Any = self.net
+        gate, scale, values = mx.split(projected, 3, axis=-1)
+        block = ConvBlock(after_state(cache.state()[0], gate * values, net.L_cache), projected.shape[1], net.L_cache)
         cache.finish(block)
-        out = net.out_proj(scale * net.conv(block.inputs))
+        out: mx.array = scale * net.conv(block.inputs)
         return out
 
 

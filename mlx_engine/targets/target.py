@@ -4,8 +4,9 @@ Only the instance is changed, never a class. Selected layers are tapped, and mod
 `release` restores the model.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,12 +18,14 @@ from mlx_engine.hardware.device import DeviceSpan, runs_beside_host
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.models.configs.families import Family
 from mlx_engine.targets import exact
+from mlx_engine.targets.attention import redirect_attention
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
 from mlx_engine.targets.image_rows import ImageRows, ThreeRowRope
 from mlx_engine.targets.mamba2 import Mamba2
+from mlx_engine.targets.packed import PackedCache, PackedRope, Packing, PerStream
 from mlx_engine.targets.products import KernelLayers, Replacements
 from mlx_engine.targets.short_conv import ShortConv
 
@@ -43,6 +46,15 @@ class _Tap:
 
     def __getattr__(self, name: str) -> Any:  # models read flags such as `is_linear`
         return getattr(self.layer, name)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRows:
+    """The rows of one stream in a pass of several; see `Target.forward`."""
+
+    tokens: mx.array
+    caches: Caches
+    span: DeviceSpan | None = None
 
 
 class Target:
@@ -92,6 +104,7 @@ class Target:
                     self._nets[index] = kind(net)
                     setattr(layer, family.recurrent, self._nets[index])
         self._backbone = backbone
+        redirect_attention([self.model])
         for index in taps:
             self._taps[index] = _Tap(self._layers[index] if index < len(self._layers) else backbone.norm)
             self._place(index, self._taps[index])
@@ -124,7 +137,6 @@ class Target:
         if operations.row_exact:
             self._experts = Replacements(modules, exact.experts)
             self.attend = exact.RowAttention(operations.kernel("verify_attention").run)
-            exact.redirect_attention(modules)
         self._fusion.compile(compiled)
         self._using = operations, compiled
 
@@ -177,15 +189,62 @@ class Target:
         self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None, images: ImageRows | None = None
     ) -> tuple[mx.array, mx.array]:
         """Return logits as `forward` does, and the rows' features [S, taps * H]."""
+        with self._tapped() as outputs:
+            logits = self._run(tokens, caches, span, images)
+            features = mx.concatenate(outputs(), axis=-1).squeeze(0)
+        return logits, features
+
+    @property
+    def packs(self) -> bool:
+        """Whether several streams can share a pass."""
+        return self.family is not None
+
+    def forward_packed(self, streams: Sequence[StreamRows], tapped: bool) -> list[tuple[mx.array, mx.array | None]]:
+        """Run one pass over the rows of several streams, if the target `packs`.
+
+        Args:
+            streams: rows of each, of which none has images.
+            tapped: whether to return features.
+
+        Returns:
+            Each stream's logits and features, as `forward_tapped` returns them. Features are None unless `tapped`.
+        """
+        rows = tuple(stream.tokens.shape[0] for stream in streams)
+        starts = tuple(s.caches.position if s.span is None else s.span.turned + s.caches.shift for s in streams)
+        packing = Packing(rows, starts)
+        layers = zip(*(s.caches.begin(s.tokens.shape[0], s.span, packed=True) for s in streams), strict=True)
+        caches = [PackedCache(packing, parts) for parts in layers]
+        tokens = mx.concatenate([stream.tokens for stream in streams])[None]
+        with self._packing(packing), self._tapped() if tapped else nullcontext() as outputs:
+            logits = packing.split(self.model(tokens, cache=caches))
+            features = packing.split(mx.concatenate(outputs(), axis=-1)) if outputs is not None else [None] * len(streams)
+        return [(own.squeeze(0), None if read is None else read.squeeze(0)) for own, read in zip(logits, features, strict=True)]
+
+    @contextmanager
+    def _tapped(self) -> Iterator[Callable[[], list[mx.array]]]:
+        """Keep the taps' outputs. Yields a function that returns them, [1, S, H] each."""
         for tap in self._taps.values():
             tap.keep = True
         try:
-            logits = self._run(tokens, caches, span, images)
-            outputs = [output for index in self._tap_order if (output := self._taps[index].output) is not None]
+            yield lambda: [output for index in self._tap_order if (output := self._taps[index].output) is not None]
         finally:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
-        return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
+
+    @contextmanager
+    def _packing(self, packing: Packing) -> Iterator[None]:
+        """Make mlx-lm's attention modules run the rows of several streams."""
+        with ExitStack() as changes:
+            for layer in self._layers:
+                layer = layer.layer if isinstance(layer, _Tap) else layer
+                attention = getattr(layer, "self_attn", None)
+                if attention is None or getattr(attention, "has_kernels", False):
+                    continue
+                if hasattr(attention, "kv_lora_rank"):  # has another formula for one row
+                    changes.enter_context(_replaced(layer, "self_attn", PerStream(attention)))
+                elif hasattr(attention, "rope"):
+                    changes.enter_context(_replaced(attention, "rope", PackedRope(attention.rope, packing)))
+            yield
 
     def _run(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None, images: ImageRows | None) -> mx.array:
         if images is None:
@@ -200,20 +259,26 @@ class Target:
     @contextmanager
     def _seeing(self, images: ImageRows) -> Iterator[None]:
         """Make the model take scaled embeddings and the images' positions."""
-        backbone, changed = self._backbone, list[tuple[Any, str, Any]]()
-        if self.family is not None and (scale := self.family.embedding_scale):
-            changed.append((backbone, scale, getattr(backbone, scale)))
-            setattr(backbone, scale, 1.0)
-        if images.positions is not None:
-            for layer in self._layers:
-                if (attention := getattr(layer, "self_attn", None)) is not None:
-                    changed.append((attention, "rope", attention.rope))
-                    attention.rope = ThreeRowRope(attention.rope, images.positions, images.sections)
-        try:
+        with ExitStack() as changes:
+            if self.family is not None and (scale := self.family.embedding_scale):
+                changes.enter_context(_replaced(self._backbone, scale, 1.0))
+            if images.positions is not None:
+                for layer in self._layers:
+                    if (attention := getattr(layer, "self_attn", None)) is not None:
+                        rope = ThreeRowRope(attention.rope, images.positions, images.sections)
+                        changes.enter_context(_replaced(attention, "rope", rope))
             yield
-        finally:
-            for part, name, own in changed:
-                setattr(part, name, own)
+
+
+@contextmanager
+def _replaced(part: Any, name: str, other: Any) -> Iterator[None]:
+    """Replace an attribute of a module for a moment."""
+    own = getattr(part, name)
+    setattr(part, name, other)
+    try:
+        yield
+    finally:
+        setattr(part, name, own)
 
 
 def _rewindable(net: Any) -> type[DeltaNet | Mamba2 | ShortConv] | None:

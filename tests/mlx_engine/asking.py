@@ -1,11 +1,13 @@
 """Shortcuts to run requests in tests, without reuse of earlier prompts unless `reuse` is given."""
 
 import threading
+from collections.abc import Sequence
 
 from mlx_engine.contract.events import CompletedReply, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.engine import Engine
+from mlx_engine.engine.host import EngineHost
 
 
 def question(text: str, **options) -> GenerationRequest:
@@ -32,3 +34,10 @@ def failure(engine: Engine, request: GenerationRequest) -> str:
     seen = events(engine, request)
     assert isinstance(seen[-1], Failed), seen[-1]
     return seen[-1].message
+
+
+def wait_for(host: EngineHost, found: Sequence[Sequence[Event | None]]) -> None:
+    """Wait until every job has ended, and end the host."""
+    while not all(seen and seen[-1] is None for seen in found):
+        assert not host._ended.wait(0.001)
+    assert host.wait(120)

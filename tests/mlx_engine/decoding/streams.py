@@ -11,7 +11,8 @@ from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.stream import Step, Stream, decode
+from mlx_engine.decoding.scheduler import decode
+from mlx_engine.decoding.stream import Step, Stream
 from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.lookup import Offer
 from tests.mlx_engine.targets.test_families import contents

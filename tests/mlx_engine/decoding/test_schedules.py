@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import Message, Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
-from mlx_engine.decoding.stream import decode
+from mlx_engine.decoding.scheduler import decode
 from mlx_engine.decoding.width import AutomaticWidth
 from mlx_engine.formats import chat_prompt
 from tests.demo_pair.corpus.questions import fresh_questions

@@ -98,6 +98,39 @@ class TestPassCosts:
         assert costs.seconds(PLAIN_STEP, 100) < 1.15
 
 
+class TestSharedPasses:
+    """Widths of streams that share their passes."""
+
+    MACHINE = CostTable((0,), (1, 4, 8, 16), (1.0,), ((1.0, 1.2, 1.5, 2.4),), ((0.3, 0.3, 0.4, 0.5),))
+
+    @given(streams=st.integers(2, 16), accepted=st.floats(0.3, 0.97))
+    def test_the_width_is_the_one_with_the_most_tokens_per_second(self, streams, accepted):
+        history = PairHistory(16, self.MACHINE)
+        history.band(0.0).usual = Acceptance(15, memory=1e9, weight=1e6, start=accepted)
+        controller = AutomaticWidth(history)
+        controller.streams = streams
+        width = controller.choose(0).kind.width
+        tokens = tokens_by_width(controller._drafts.chances()[0])
+
+        def pace(width: int) -> float:
+            kind = PLAIN_STEP if width == 1 else PassKind("drafter", width)
+            return self.MACHINE.seconds(kind, 0, streams) / tokens[width - 1]
+
+        best = min(LADDER, key=pace)
+        assert width == best or (best == 1 and pace(width) < 1.5 * pace(best))  # a round may be better than it seems
+
+    def test_more_streams_have_narrower_rounds_and_cost_no_more_than_turns(self):
+        costs, widths = PassCosts(self.MACHINE, 16), []
+        for streams in (1, 2, 4, 8, 16):
+            controller = AutomaticWidth(PairHistory(16, self.MACHINE))
+            controller.streams = streams
+            widths.append(controller.choose(0).kind.width)
+            for kind in costs.kinds:
+                assert costs.seconds(kind, 0, streams) <= streams * costs.seconds(kind, 0)
+            assert costs.all_seconds(0, streams) == [costs.seconds(kind, 0, streams) for kind in costs.kinds]
+        assert widths == sorted(widths, reverse=True) and widths[0] > widths[-1]
+
+
 class TestConfidence:
     """Widths of a drafter that estimates the acceptance of its drafts."""
 

@@ -153,7 +153,7 @@ def test_what_another_reply_has_queued_is_computed_again(tiny, monkeypatch) -> N
     wanted = [reply(tiny, request).tokens for request in requests]
     streams.clear()
     queued, failed = begin(tiny, requests[0]), begin(tiny, requests[1])
-    while len(streams) < 1 or not streams[0].has_unread:
+    while len(streams) < 1 or not streams[0].unread:
         queued.step()
     with monkeypatch.context() as patch:
         before_each_pass(tiny.pair.target, patch, lambda rows: (_ for _ in ()).throw(RuntimeError(VICTIM)))

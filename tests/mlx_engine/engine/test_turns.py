@@ -1,31 +1,27 @@
-"""Replies that are generated at the same time have the texts that they have alone, and fair turns."""
+"""Replies that are generated at the same time have the texts that they have alone."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, pairwise
-from typing import Any
+from itertools import count
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.contract.client import Run
-from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Commit, CompletedReply, Event, Failed, Finished, Queued, TokenCount, WorkProgress
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, MeasureMachine, Message, Request, Sampling
+from mlx_engine.contract.events import Commit, CompletedReply, Event, Finished
+from mlx_engine.contract.requests import GenerationRequest, LoadPair, Sampling
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
-from mlx_engine.decoding.stream import decode
+from mlx_engine.decoding.scheduler import decode
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import PLAIN
-from tests.engine_double import EngineDouble
 from tests.examples import sampled
-from tests.mlx_engine.asking import question, reply, tokens
+from tests.mlx_engine.asking import question, reply, tokens, wait_for
 from tests.mlx_engine.conftest import loaded_case
 from tests.mlx_engine.decoding.streams import Scripted, prefilled
 from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT
@@ -179,7 +175,7 @@ def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
     """It was queued while the reply was alone. Later passes begin and end in one turn."""
     pair, replies, now, controller = tiny.pair, [1], count(), Scripted([kind])
     stream = prefilled(pair, PROMPT, controller, 60, clock=lambda: next(now), queue_ahead=queued)
-    steps = decode(stream, pair.target, lambda: len(replies) == 1)
+    steps = decode(stream, pair.target, alone=lambda: len(replies) == 1)
     next(steps)
     for number in range(8):
         if number == 4:
@@ -192,21 +188,36 @@ def test_a_pass_that_ran_during_anothers_turn_is_not_timed(tiny, kind, queued):
     assert timed[5:] == [timed[0]] * 3 == [kind != PLAIN_STEP and not queued] * 3
 
 
-@pytest.mark.parametrize(("mode", "wanted"), [("plain", [1, 2, 1, 1, 1, 0]), ("dflash", [1] * 6)])
-def test_a_step_is_one_chunk_of_the_prompt_or_one_pass(tiny, monkeypatch, mode, wanted):
-    """A stream waits only for one pass of each other reply. Plain passes are queued ahead next to other replies too."""
+@pytest.mark.parametrize("mode", ["plain", "dflash"])
+def test_a_step_is_one_chunk_of_the_prompt_or_two_passes(tiny, monkeypatch, mode):
+    """A stream waits only for one step of each other reply. A plain pass is queued behind the one that is read."""
     rows: list[int] = []
     before_each_pass(tiny.pair.target, monkeypatch, rows.append)
-    running = [begin(tiny, tokens(PROMPT * 50, max_tokens=6, mode=mode, width=1, ignore_eos=True)) for _ in range(3)]
-    passes: list[list[int]] = [[] for _ in running]
+    options = {"mode": mode, "width": 1 if mode == "plain" else 4}
+    running = [begin(tiny, tokens(PROMPT * 50, max_tokens=6, ignore_eos=True, **options)) for _ in range(3)]
     while not all(one.ended for one in running):
-        for one, counts in zip(running, passes, strict=True):
+        for one in running:
             before, rows[:] = len(one.events), []
             one.step()
-            assert max(rows, default=0) <= prefill.CHUNK
-            counts += [len(rows)] * bool(said(one.events[before:]))
-            assert len(rows) <= 1 or counts
-    assert passes == [wanted] * 3
+            assert len(rows) <= (2 if said(one.events[before:]) else 1)
+
+
+@pytest.mark.parametrize(("options", "width"), [({"mode": "plain"}, 1), ({"width": 4}, 4)])
+def test_replies_share_all_their_passes(tiny, monkeypatch, options, width):
+    """They join one after the other, and end so."""
+    rows: list[int] = []
+    request = tokens(PROMPT, max_tokens=40, ignore_eos=True, **options)
+    wanted = reply(tiny, request).tokens
+    running = [begin(tiny, request) for _ in range(3)]
+    for one in running:
+        one.step()
+        one.step()
+    before_each_pass(tiny.pair.target, monkeypatch, rows.append)
+    while not all(one.ended for one in running):
+        for one in running:
+            one.step()
+    assert [one.whole.tokens for one in running] == [wanted] * 3
+    assert rows[rows.index(3 * width) :][:4] == [3 * width] * 4
 
 
 def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
@@ -286,13 +297,14 @@ def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
         one.step()
         other.step()
     with monkeypatch.context() as patch:
-        patch.setattr(tiny.pair.target, "forward_tapped", lambda *_: 1 / 0)
-        patch.setattr(tiny.pair.target, "forward", lambda *_: 1 / 0)
+        patch.setattr(tiny.pair.target, "forward_packed", lambda *_: 1 / 0)
         patch.setattr(memory, "exhausted", lambda error: True)
         with pytest.raises(ZeroDivisionError):
-            one.step()
-    other.finish()
-    assert other.whole.tokens == wanted
+            for failed in (one, other) * 2:
+                failed.step()
+    remaining = other if failed is one else one
+    remaining.finish()
+    assert remaining.whole.tokens == wanted
     assert reply(tiny, request).tokens == wanted
 
 
@@ -313,188 +325,3 @@ def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
 
 def said(found: Iterable[Event | None]) -> list[int]:
     return [token for event in found if isinstance(event, Commit) for token in event.tokens]
-
-
-def wait_for(host: EngineHost, found: Sequence[Sequence[Event | None]]) -> None:
-    """Wait until every job has ended, and end the host."""
-    while not all(seen and seen[-1] is None for seen in found):
-        assert not host._ended.wait(0.001)
-    assert host.wait(120)
-
-
-class Stepping(EngineDouble):
-    """Records who makes each step. A reply's seed is its name, and its token limit the number of its steps."""
-
-    def __init__(self) -> None:
-        self.order: list[Any] = []
-        self.gate = threading.Event()
-
-    def steps(
-        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
-    ) -> Iterator[Sequence[Event]]:
-        for _ in range(request.max_tokens):
-            assert self.gate.wait(120)
-            self.order.append(request.seed)
-            if cancel.is_set():
-                return
-            yield [Commit("a", "answer", (1,), ("target",))]
-
-    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
-        return (event for events in self.steps(request, cancel) for event in events)
-
-    def count_tokens(self, request: CountTokens) -> TokenCount:
-        self.order.append("count")
-        return TokenCount(1, 2)
-
-    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[Event]:
-        for _ in range(2):
-            self.order.append("alone")
-            yield WorkProgress(0.5, EngineText.of("measuring", "Measuring"))
-
-
-def named(name: int, steps: int, **options: Any) -> GenerationRequest:
-    return GenerationRequest(prompt_tokens=(1,), seed=name, max_tokens=steps, **options)
-
-
-class Host:
-    """An `EngineHost` of a `Stepping` engine, whose first step waits until all jobs are submitted."""
-
-    def __init__(self, **limits: int) -> None:
-        self.engine = Stepping()
-        self.host = EngineHost(lambda: self.engine, **limits)  # type: ignore[arg-type, return-value]
-        self.events: list[list[Event | None]] = []
-        self.submit(named(0, 1))  # keeps the engine's thread at the gate
-
-    def submit(self, request: Request) -> Run:
-        seen: list[Event | None] = []
-        self.events.append(seen)
-        return self.host.submit(request, seen.append)
-
-    def run(self) -> list[Any]:
-        """Let the engine go on, and return the order of all steps."""
-        self.engine.gate.set()
-        wait_for(self.host, self.events)
-        return self.engine.order
-
-
-def gaps(order: list[Any], name: int) -> int:
-    """Return the most steps of others between two steps of a reply."""
-    at = [index for index, each in enumerate(order) if each == name]
-    return max(later - earlier - 1 for earlier, later in pairwise(at))
-
-
-def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
-    host = Host()
-    for name in range(1, 7):
-        host.submit(named(name, 20))
-    order = host.run()
-    assert order[0] == 0 and order.count(6) == 20
-    for name in range(1, 7):
-        assert gaps(order, name) <= 3  # one step of each of the other active ones
-    first = [order.index(name) for name in range(1, 7)]
-    assert first == sorted(first) and first[3] > order.index(0) and first[4] >= 3 * 20
-    queued = [[event.position for event in seen if isinstance(event, Queued)] for seen in host.events]
-    assert queued[1:4] == [[], [], []] and queued[5] == [2, 1] and queued[6] == [3, 2, 1]
-
-
-def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:
-    host = Host()
-    for name in range(1, 9):
-        host.submit(named(name, 30))
-    host.submit(named(9, 10, foreground=True))
-    order = host.run()
-    assert order.index(9) <= 2  # the first step was made before it was submitted
-    assert gaps(order, 9) == 1
-    for name in range(1, 4):
-        assert gaps(order, name) <= 7  # three others, and the foreground four times
-
-
-def test_two_foreground_replies_share_their_turns() -> None:
-    host = Host()
-    for name in (1, 2):
-        host.submit(named(name, 12))
-    for name in (8, 9):
-        host.submit(named(name, 6, foreground=True))
-    order = host.run()
-    both = [name for name in order if name in (8, 9)]
-    assert both == [8, 9] * 6 and gaps(order, 8) == gaps(order, 9) == 3
-
-
-def test_a_full_queue_refuses_replies_and_says_when_to_try_again() -> None:
-    host = Host(max_active=2, max_queued=3)
-    for name in range(1, 8):
-        host.submit(named(name, 2))
-    host.submit(named(9, 2, foreground=True))
-    for seen in host.events[5:8]:
-        failed, end = seen
-        assert isinstance(failed, Failed) and failed.code == "too_busy" and end is None
-        assert dict(failed.values)["seconds"] == 5
-    order = host.run()
-    assert sorted(set(order)) == [0, 1, 2, 3, 4, 9]
-
-
-def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
-    host = Host()
-    host.submit(named(1, 5))
-    host.submit(MeasureMachine())
-    host.submit(named(2, 5))
-    host.submit(named(3, 5, foreground=True))
-    order = host.run()
-    alone = order.index("alone")
-    assert order[:alone].count(1) == 5 and order[alone + 1] == "alone" and set(order[alone + 2 :]) == {2, 3}
-
-
-def test_exact_replies_run_alone() -> None:
-    host = Host()
-    for name in (1, 2):
-        host.submit(named(name, 5, exact=name == 1))
-    host.submit(named(3, 5))
-    order = host.run()
-    assert order == [0] + [1] * 5 + [2, 3] * 5
-
-
-def test_tokens_are_counted_between_the_steps_of_replies() -> None:
-    host = Host()
-    host.submit(named(1, 9))
-    host.submit(CountTokens((Message("user", "Hello"),)))
-    order = host.run()
-    assert order.index("count") <= 2
-
-
-def test_a_reply_cancelled_in_the_queue_ends_at_once() -> None:
-    host = Host(max_active=2)
-    runs = [host.submit(named(name, 20)) for name in range(1, 5)]
-    runs[-1].cancel()
-    order = host.run()
-    assert order.index(4) <= 4 and order.count(4) == 1
-
-
-def test_a_bug_in_one_reply_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
-    class Faulty(Stepping):
-        def steps(self, request: GenerationRequest, *rest: Any) -> Iterator[Sequence[Event]]:
-            if request.seed == 2:
-                raise ZeroDivisionError
-            return super().steps(request, *rest)
-
-    host = Host()
-    host.engine.__class__ = Faulty
-    for name in (1, 2, 3):
-        host.submit(named(name, 4))
-    order = host.run()
-    assert order.count(1) == order.count(3) == 4
-    assert [event.code for event in host.events[2] if event] == ["internal"] and "ZeroDivisionError" in caplog.text
-
-
-def test_a_reply_cancelled_behind_a_request_that_runs_alone_does_not_run_next_to_it() -> None:
-    host = Host()
-
-    def submit_others(event: Event | None) -> None:  # as soon as the first measurement runs
-        if event is not None and len(host.events) == 1:
-            host.submit(MeasureMachine())
-            host.submit(named(1, 5)).cancel()
-
-    host.host.submit(MeasureMachine(), submit_others)
-    host.engine.gate.set()
-    while len(host.events) < 3:
-        assert not host.host._ended.wait(0.001)
-    assert host.run() == [0, *["alone"] * 4, 1]

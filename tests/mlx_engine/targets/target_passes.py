@@ -1,26 +1,26 @@
 """Helpers for tests of a target's passes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
 import pytest
 
 from mlx_engine.targets.caches import Caches
-from mlx_engine.targets.target import Target
+from mlx_engine.targets.target import StreamRows, Target
 
 
 def before_each_pass(target: Target, patch: pytest.MonkeyPatch, act: Callable[[int], Any]) -> None:
-    """Call `act` with the number of rows before each of the target's passes."""
+    """Call `act` with the number of rows, of all streams, before each of the target's passes."""
 
     def watched(forward: Callable[..., Any]) -> Callable[..., Any]:
-        def run(tokens: mx.array, *rest: Any, **named: Any) -> Any:
-            act(tokens.shape[0])
-            return forward(tokens, *rest, **named)
+        def run(given: mx.array | Sequence[StreamRows], *rest: Any, **named: Any) -> Any:
+            act(given.shape[0] if isinstance(given, mx.array) else sum(stream.tokens.shape[0] for stream in given))
+            return forward(given, *rest, **named)
 
         return run
 
-    for name in ("forward", "forward_tapped"):
+    for name in ("forward", "forward_tapped", "forward_packed"):
         patch.setattr(target, name, watched(getattr(target, name)))
 
 

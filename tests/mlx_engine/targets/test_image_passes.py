@@ -22,7 +22,8 @@ from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.prefill import Pace, chunk_end, prefill
 from mlx_engine.decoding.prompt_images import PromptImages
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.stream import Stream, decode
+from mlx_engine.decoding.scheduler import decode
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
 from mlx_engine.targets import image_rows

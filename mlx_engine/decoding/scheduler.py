@@ -1,0 +1,149 @@
+"""The passes of replies that are decoded at the same time.
+
+In its turn, a reply makes a pass over the rows of all replies that are ready, then reads its own rows. The others read theirs in
+their turns. A reply joins or leaves between two passes, without touching another one's caches.
+"""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+
+import mlx.core as mx
+
+from mlx_engine.decoding.stream import Step, Stream, run_pass
+from mlx_engine.targets.target import StreamRows, Target
+
+_CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
+_PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
+
+
+class Scheduler:
+    """The streams that are being decoded."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Stream, Callable[[float], None]] = {}
+
+    def join(self, stream: Stream, share: Callable[[float], None]) -> None:
+        """Let a stream share passes until `leave`.
+
+        Args:
+            stream: the stream.
+            share: called with the seconds of each turn of another reply in which a pass over the stream's rows ran.
+        """
+        self._streams[stream] = share
+
+    def leave(self, stream: Stream) -> None:
+        """Make no more passes for a stream in others' turns."""
+        self._streams.pop(stream, None)
+
+    def partners(self, stream: Stream, target: Target) -> list[Stream]:
+        """Return the other streams that can share passes with this one."""
+        if not target.packs or len(self._streams) < 2 or stream not in self._streams or stream.penalties.stuck:
+            return []
+        kernels = stream.chooser.operations
+        others = [other for other in self._streams if other is not stream and other.chooser.operations is kernels]
+        return [other for other in others if not (other.ended or other.lost or other.penalties.stuck)]
+
+    def step(self, stream: Stream, partners: Sequence[Stream], target: Target) -> Step:
+        """Make the stream's next passes, shared with partners, and read one."""
+        began = time.perf_counter()
+        ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
+        for each in ready:
+            each.controller.streams = len(ready)
+        if not stream.unread:
+            _make_pass(ready, target)
+        if all(each.propose() is not None for each in ready):
+            _make_pass(ready, target)
+        step = stream.read()
+        seconds = time.perf_counter() - began
+        for other in partners:
+            self._streams[other](seconds)
+        return step
+
+
+def _make_pass(streams: Sequence[Stream], target: Target) -> None:
+    """Make the next pass of streams that can propose rows."""
+    if len(streams) == 1:
+        run_pass(streams[0], target)
+        return
+    try:
+        parts = []
+        for stream in streams:
+            rows = stream.propose()
+            assert rows is not None
+            rows.shared = True
+            parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
+        results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
+        for stream in reversed(streams):
+            logits, features = results.pop()
+            stream.accept(logits, None if stream.context is None else features)
+    except BaseException:
+        for stream in streams:
+            stream.lost = True
+        raise
+
+
+def decode(
+    stream: Stream,
+    target: Target,
+    scheduler: Scheduler | None = None,
+    alone: Callable[[], bool] = lambda: True,
+    share: Callable[[float], None] = lambda seconds: None,
+) -> Generator[Step | None, None, None]:
+    """Run a stream, and yield the step of each pass until the reply ends.
+
+    Every token is the target's own choice; drafts determine only how many tokens a pass yields. The next pass is prepared, and
+    queued if it can wait, before a step is yielded, so that the device works while the host processes the text. If other replies
+    only have their turns in between, a pass begins and ends in one turn, so that its time is known.
+
+    Args:
+        stream: the reply.
+        target: the target that the stream's caches belong to.
+        scheduler: has the streams to share passes with.
+        alone: returns whether no other reply runs before the next step.
+        share: see `Scheduler.join`.
+
+    Yields:
+        None in a turn in which other streams must first read the pass that they share.
+    """
+    scheduler = scheduler or Scheduler()
+    scheduler.join(stream, share)
+    fresh = 0  # tokens since unused buffers were freed
+    waits = 0  # turns since the latest step
+    try:
+        while not stream.ended:
+            partners = scheduler.partners(stream, target)
+            if waits < _PATIENCE * len(partners) and any(other.unread > stream.unread for other in partners):
+                waits += 1
+                yield None
+                continue
+            waits = 0
+            step = scheduler.step(stream, partners, target) if partners else _step_alone(stream, target, alone())
+            fresh += len(step.tokens)
+            if fresh >= _CLEAR_EVERY:
+                mx.clear_cache()
+                fresh = 0
+            yield step
+            stream.joined = stream.has_begun and not alone()
+    except GeneratorExit:
+        stream.close()
+        raise
+    finally:
+        scheduler.leave(stream)
+    stream.close()  # not after an error, which leaves nothing to continue
+
+
+def _step_alone(stream: Stream, target: Target, alone: bool) -> Step:
+    """Make a stream's next pass, and read it."""
+    if not stream.unread:
+        run_pass(stream, target)
+    queues = alone and not stream.opens
+    stream.controller.streams = 1
+    if queues:
+        run_pass(stream, target)
+    step = stream.read()
+    # A step is yielded before a pass that fails
+    if queues and not (stream.ended or stream.unread or stream.penalties.stuck):
+        rows = stream.propose()
+        if rows is not None and rows.can_wait:
+            run_pass(stream, target)
+    return step

@@ -1,0 +1,194 @@
+"""The host gives fair turns to replies, and runs other requests alone."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from mlx_engine.contract.client import Run
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Commit, Event, Failed, Queued, TokenCount, WorkProgress
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message, Request
+from mlx_engine.engine.host import EngineHost
+from tests.engine_double import EngineDouble
+from tests.mlx_engine.asking import wait_for
+
+
+class Stepping(EngineDouble):
+    """Records who makes each step. A reply's seed is its name, and its token limit the number of its steps."""
+
+    def __init__(self) -> None:
+        self.order: list[Any] = []
+        self.gate = threading.Event()
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
+    ) -> Iterator[Sequence[Event]]:
+        for _ in range(request.max_tokens):
+            assert self.gate.wait(120)
+            self.order.append(request.seed)
+            if cancel.is_set():
+                return
+            yield [Commit("a", "answer", (1,), ("target",))]
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        return (event for events in self.steps(request, cancel) for event in events)
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        self.order.append("count")
+        return TokenCount(1, 2)
+
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[Event]:
+        for _ in range(2):
+            self.order.append("alone")
+            yield WorkProgress(0.5, EngineText.of("measuring", "Measuring"))
+
+
+def named(name: int, steps: int, **options: Any) -> GenerationRequest:
+    return GenerationRequest(prompt_tokens=(1,), seed=name, max_tokens=steps, **options)
+
+
+class Host:
+    """An `EngineHost` of a `Stepping` engine, whose first step waits until all jobs are submitted."""
+
+    def __init__(self, **limits: int) -> None:
+        self.engine = Stepping()
+        self.host = EngineHost(lambda: self.engine, **limits)  # type: ignore[arg-type, return-value]
+        self.events: list[list[Event | None]] = []
+        self.submit(named(0, 1))  # keeps the engine's thread at the gate
+
+    def submit(self, request: Request) -> Run:
+        seen: list[Event | None] = []
+        self.events.append(seen)
+        return self.host.submit(request, seen.append)
+
+    def run(self) -> list[Any]:
+        """Let the engine go on, and return the order of all steps."""
+        self.engine.gate.set()
+        wait_for(self.host, self.events)
+        return self.engine.order
+
+
+def gaps(order: list[Any], name: int) -> int:
+    """Return the most steps of others between two steps of a reply."""
+    at = [index for index, each in enumerate(order) if each == name]
+    return max(later - earlier - 1 for earlier, later in pairwise(at))
+
+
+def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
+    host = Host()
+    for name in range(1, 7):
+        host.submit(named(name, 20))
+    order = host.run()
+    assert order[0] == 0 and order.count(6) == 20
+    for name in range(1, 7):
+        assert gaps(order, name) <= 3  # one step of each of the other active ones
+    first = [order.index(name) for name in range(1, 7)]
+    assert first == sorted(first) and first[3] > order.index(0) and first[4] >= 3 * 20
+    queued = [[event.position for event in seen if isinstance(event, Queued)] for seen in host.events]
+    assert queued[1:4] == [[], [], []] and queued[5] == [2, 1] and queued[6] == [3, 2, 1]
+
+
+def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:
+    host = Host()
+    for name in range(1, 9):
+        host.submit(named(name, 30))
+    host.submit(named(9, 10, foreground=True))
+    order = host.run()
+    assert order.index(9) <= 2  # the first step was made before it was submitted
+    assert gaps(order, 9) == 1
+    for name in range(1, 4):
+        assert gaps(order, name) <= 7  # three others, and the foreground four times
+
+
+def test_two_foreground_replies_share_their_turns() -> None:
+    host = Host()
+    for name in (1, 2):
+        host.submit(named(name, 12))
+    for name in (8, 9):
+        host.submit(named(name, 6, foreground=True))
+    order = host.run()
+    both = [name for name in order if name in (8, 9)]
+    assert both == [8, 9] * 6 and gaps(order, 8) == gaps(order, 9) == 3
+
+
+def test_a_full_queue_refuses_replies_and_says_when_to_try_again() -> None:
+    host = Host(max_active=2, max_queued=3)
+    for name in range(1, 8):
+        host.submit(named(name, 2))
+    host.submit(named(9, 2, foreground=True))
+    for seen in host.events[5:8]:
+        failed, end = seen
+        assert isinstance(failed, Failed) and failed.code == "too_busy" and end is None
+        assert dict(failed.values)["seconds"] == 5
+    order = host.run()
+    assert sorted(set(order)) == [0, 1, 2, 3, 4, 9]
+
+
+def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
+    host = Host()
+    host.submit(named(1, 5))
+    host.submit(MeasureMachine())
+    host.submit(named(2, 5))
+    host.submit(named(3, 5, foreground=True))
+    order = host.run()
+    alone = order.index("alone")
+    assert order[:alone].count(1) == 5 and order[alone + 1] == "alone" and set(order[alone + 2 :]) == {2, 3}
+
+
+def test_exact_replies_run_alone() -> None:
+    host = Host()
+    for name in (1, 2):
+        host.submit(named(name, 5, exact=name == 1))
+    host.submit(named(3, 5))
+    order = host.run()
+    assert order == [0] + [1] * 5 + [2, 3] * 5
+
+
+def test_tokens_are_counted_between_the_steps_of_replies() -> None:
+    host = Host()
+    host.submit(named(1, 9))
+    host.submit(CountTokens((Message("user", "Hello"),)))
+    order = host.run()
+    assert order.index("count") <= 2
+
+
+def test_a_reply_cancelled_in_the_queue_ends_at_once() -> None:
+    host = Host(max_active=2)
+    runs = [host.submit(named(name, 20)) for name in range(1, 5)]
+    runs[-1].cancel()
+    order = host.run()
+    assert order.index(4) <= 4 and order.count(4) == 1
+
+
+def test_a_bug_in_one_reply_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    class Faulty(Stepping):
+        def steps(self, request: GenerationRequest, *rest: Any) -> Iterator[Sequence[Event]]:
+            if request.seed == 2:
+                raise ZeroDivisionError
+            return super().steps(request, *rest)
+
+    host = Host()
+    host.engine.__class__ = Faulty
+    for name in (1, 2, 3):
+        host.submit(named(name, 4))
+    order = host.run()
+    assert order.count(1) == order.count(3) == 4
+    assert [event.code for event in host.events[2] if event] == ["internal"] and "ZeroDivisionError" in caplog.text
+
+
+def test_a_reply_cancelled_behind_a_request_that_runs_alone_does_not_run_next_to_it() -> None:
+    host = Host()
+
+    def submit_others(event: Event | None) -> None:  # as soon as the first measurement runs
+        if event is not None and len(host.events) == 1:
+            host.submit(MeasureMachine())
+            host.submit(named(1, 5)).cancel()
+
+    host.host.submit(MeasureMachine(), submit_others)
+    host.engine.gate.set()
+    while len(host.events) < 3:
+        assert not host.host._ended.wait(0.001)
+    assert host.run() == [0, *["alone"] * 4, 1]
