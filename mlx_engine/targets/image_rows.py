@@ -21,7 +21,7 @@ class ImageRows:
     Attributes:
         rows: number of rows in the chunk.
         ranges: first row and end of each image, in order.
-        features: the images' embeddings, [total rows of the ranges, H].
+        features: the images' embeddings, and what each of the first layers adds to its output, [total rows of the ranges, n * H].
         positions: time, row, and column positions of all rows, int32 [3, rows]; None if positions count tokens.
         mask: whether an image's tokens also see later ones of the same image: in no layer; in sliding layers; or in every layer,
             which then ignore the window inside an image. Unless "causal", an image must be in one chunk.
@@ -47,11 +47,25 @@ class ImageRows:
         """Return token ids [rows] with padding for images."""
         return mx.where(self._numbers == 0, tokens, _NO_TOKEN)
 
+    @cached_property
+    def _indices(self) -> mx.array:
+        """The rows of the images, int32."""
+        return mx.array(np.concatenate([np.arange(*each, dtype=np.int32) for each in self.ranges]))
+
     def place(self, embedded: mx.array) -> mx.array:
         """Return embeddings [1, rows, H] with those of the images in place."""
-        rows = np.concatenate([np.arange(*each) for each in self.ranges])
-        embedded[:, mx.array(rows)] = self.features.astype(embedded.dtype)
+        embedded[:, self._indices] = self.features[:, : embedded.shape[-1]].astype(embedded.dtype)
         return embedded
+
+    def depth(self, hidden: int) -> int:
+        """Return how many of the first layers add something."""
+        return self.features.shape[-1] // hidden - 1
+
+    def deepen(self, output: mx.array, layer: int) -> mx.array:
+        """Return a layer's output [1, rows, H] with what the images add to it."""
+        start = (layer + 1) * output.shape[-1]
+        added = self.features[:, start : start + output.shape[-1]]
+        return output.at[:, self._indices].add(added.astype(output.dtype))
 
     def cache(self, cache: Any) -> Any:
         """Return the cache object for a layer's pass, given mlx-lm's or a shifted one."""
@@ -83,6 +97,19 @@ class ImageCache(ShiftedCache):
         if rows == 1 or images.mask == "causal" or (images.mask == "sliding" and window_size is None):
             return super().make_mask(rows, return_array, window_size)
         return images.open(super().make_mask(rows, True, window_size))
+
+
+class DeepenedLayer:
+    """Stand-in for a layer that adds to the rows of images."""
+
+    def __init__(self, layer: Any, images: ImageRows, index: int) -> None:
+        self._layer, self._images, self._index = layer, images, index
+
+    def __call__(self, *args: Any, **kwargs: Any) -> mx.array:
+        return self._images.deepen(self._layer(*args, **kwargs), self._index)
+
+    def __getattr__(self, name: str) -> Any:  # models read flags from their layers
+        return getattr(self._layer, name)
 
 
 class ThreeRowRope(nn.Module):

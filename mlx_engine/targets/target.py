@@ -23,7 +23,7 @@ from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.growing import share_mask
-from mlx_engine.targets.image_rows import ImageRows, ThreeRowRope
+from mlx_engine.targets.image_rows import DeepenedLayer, ImageRows, ThreeRowRope
 from mlx_engine.targets.mamba2 import Mamba2
 from mlx_engine.targets.packed import PackedCache, PackedRope, Packing, PerStream
 from mlx_engine.targets.products import KernelLayers, Replacements
@@ -253,8 +253,28 @@ class Target:
         text = images.text(tokens)[None]
         with self._seeing(images):
             embedded = images.place(self.embed(text))
-            logits = self.model(text, cache=caches.begin(images.rows, images=images), input_embeddings=embedded).squeeze(0)
+            with self._deepened(images, embedded.shape[-1]):
+                logits = self.model(text, cache=caches.begin(images.rows, images=images), input_embeddings=embedded).squeeze(0)
         return logits
+
+    @contextmanager
+    def _deepened(self, images: ImageRows, hidden: int) -> Iterator[None]:
+        """Make the first layers add what the images have for them."""
+        own = {index: getattr(self._taps.get(index), "layer", self._layers[index]) for index in range(images.depth(hidden))}
+
+        def put(index: int, layer: Any) -> None:
+            if index in self._taps:
+                self._taps[index].layer = layer  # features are what the next layer reads
+            else:
+                self._layers[index] = layer
+
+        try:
+            for index, layer in own.items():
+                put(index, DeepenedLayer(layer, images, index))
+            yield
+        finally:
+            for index, layer in own.items():
+                put(index, layer)
 
     @contextmanager
     def _seeing(self, images: ImageRows) -> Iterator[None]:

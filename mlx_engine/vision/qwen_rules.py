@@ -1,4 +1,4 @@
-"""How Qwen3.5 and its successors see images."""
+"""How Qwen3-VL, Qwen3.5, and its successors see images."""
 
 import math
 from dataclasses import dataclass
@@ -14,12 +14,14 @@ from mlx_engine.vision.vision_fields import VisionFields, unusable
 _TEXTS = ("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
 _PIXELS = {"low": 262_144, "auto": 2_097_152, "high": 4_194_304}  # at most
 _LEAST, _MOST = 65_536, 16_777_216  # pixels, in the published processor settings
+# Whether there is deepstack -> the usual share of a head that is rotated, and the usual sections
+_ROTATED = {False: (0.25, [11, 11, 10]), True: (1.0, [24, 20, 20])}
 _NARROWEST = 200  # times as long as wide
 
 
 @dataclass(frozen=True)
 class QwenRules(ImageRules):
-    """The rules of a target of the Qwen3.5 family, and the sizes of its tower.
+    """The rules of a target of these families, and the sizes of its tower.
 
     Attributes:
         least, most: pixels of a resized image.
@@ -30,6 +32,7 @@ class QwenRules(ImageRules):
         depth, width, heads, feed_forward: of the tower's blocks.
         table: side of the grid of learned positions.
         theta: base of the rotary frequencies.
+        deepstack: blocks after which the tower's state becomes a soft token, too. The target's first layers add these.
     """
 
     least: int
@@ -44,6 +47,7 @@ class QwenRules(ImageRules):
     feed_forward: int
     table: int
     theta: float
+    deepstack: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, common: dict[str, Any], vision: VisionFields, processor: VisionFields, text: VisionFields) -> "QwenRules":
@@ -68,7 +72,9 @@ class QwenRules(ImageRules):
         processor.must_be("temporal_patch_size", frames)
         vision.must_be("in_channels", 3)
         vision.must_be("hidden_act", "gelu_pytorch_tanh")
-        vision.must_be("deepstack_visual_indexes", [])
+        if not (deep := common["family"] == "qwen3_vl"):
+            vision.must_be("deepstack_visual_indexes", [])
+        depth = vision.whole("depth", "num_hidden_layers", default=27, most=256)
         vision.must_be("out_hidden_size", common["hidden"])
         if width % heads or width // heads % 4:
             raise unusable("vision_config, num_heads", heads, f"{width} / 4n")
@@ -86,7 +92,7 @@ class QwenRules(ImageRules):
             texts=_TEXTS,
             wraps=False,
             mask="causal",
-            sections=_sections(text),
+            sections=_sections(text, *_ROTATED[deep]),
             side=patch * merge,
             least=least,
             most=most,
@@ -94,12 +100,13 @@ class QwenRules(ImageRules):
             patch=patch,
             merge=merge,
             frames=frames,
-            depth=vision.whole("depth", "num_hidden_layers", default=27, most=256),
+            depth=depth,
             width=width,
             heads=heads,
             feed_forward=vision.whole("intermediate_size", default=4304),
             table=math.isqrt(positions),
             theta=rope.number("rope_theta", 10_000.0),
+            deepstack=_deepstack(vision, depth, text.whole("num_hidden_layers", default=36)) if deep else (),
         )
 
     def size(self, width: int, height: int, detail: Detail = "auto") -> tuple[int, int]:
@@ -126,6 +133,9 @@ class QwenRules(ImageRules):
         repeated = np.broadcast_to(split[:, :, :, :, :, None], (*split.shape[:5], self.frames, patch, patch))
         return repeated.reshape(rows * columns * merge**2, -1)
 
+    def token_bytes(self, element: int) -> int:
+        return super().token_bytes(element) * (1 + len(self.deepstack))
+
     def pass_bytes(self, grid: tuple[int, int], element: int) -> int:
         patches, pixels = grid[0] * grid[1] * self.merge**2, 3 * self.frames * self.patch**2
         # Measured: results in a block's attention, or in its feed-forward
@@ -134,13 +144,27 @@ class QwenRules(ImageRules):
         return patches * (4 * pixels + max(pixels * (4 + element), block * element)) + 3 * scores * element
 
 
-def _sections(text: VisionFields) -> tuple[int, int, int]:
-    """Return `ImageRules.sections`, whose rows must take turns and rotate all pairs."""
-    rope = text.block("rope_parameters")
+def _deepstack(vision: VisionFields, depth: int, layers: int) -> tuple[int, ...]:
+    """Return `QwenRules.deepstack`."""
+    blocks = [8, 16, 24] if (given := vision.get("deepstack_visual_indexes")) is None else given
+    is_valid = isinstance(blocks, list) and all(type(block) is int and 0 <= block < depth for block in blocks)
+    if not is_valid or len(blocks) > layers or sorted(set(blocks)) != blocks:
+        raise unusable("vision_config, deepstack_visual_indexes", blocks, f"0 to {depth - 1}")
+    return tuple(blocks)
+
+
+def _sections(text: VisionFields, share: float, usual: list[int]) -> tuple[int, int, int]:
+    """Return `ImageRules.sections`, whose rows must take turns and rotate all pairs.
+
+    Args:
+        share: part of a head that is rotated, unless the settings say so.
+        usual: the sections, unless the settings have some.
+    """
+    rope = text.block("rope_parameters" if text.get("rope_parameters") is not None else "rope_scaling")
     rope.must_be("mrope_interleaved", True)
     head = text.whole("head_dim", default=text.whole("hidden_size", default=4096) // text.whole("num_attention_heads", default=16))
-    pairs = int(head * rope.number("partial_rotary_factor", 0.25)) // 2
-    sections = rope.get("mrope_section") or [11, 11, 10]
+    pairs = int(head * rope.number("partial_rotary_factor", share)) // 2
+    sections = rope.get("mrope_section") or usual
     sizes = sections if isinstance(sections, list) else []
     if [type(size) for size in sizes] != [int] * 3 or min(sizes) < 0 or sum(sizes) != pairs:
         raise unusable("rope_parameters, mrope_section", sections, f"a + b + c = {pairs}")

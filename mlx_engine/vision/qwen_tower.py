@@ -1,4 +1,4 @@
-"""The tower of Qwen3.5 and its successors."""
+"""The tower of Qwen3-VL, Qwen3.5, and its successors."""
 
 from collections.abc import Iterator
 
@@ -26,9 +26,8 @@ class QwenTower(Tower):
         self.patch_embed = Parts(proj=nn.Linear(3 * rules.frames * rules.patch**2, width))
         self.pos_embed = nn.Embedding(rules.table**2, width)
         self.blocks = [_Block(rules) for _ in range(rules.depth)]
-        self.merger = Parts(
-            norm=nn.LayerNorm(width, _EPSILON), linear_fc1=nn.Linear(merged, merged), linear_fc2=nn.Linear(merged, rules.hidden)
-        )
+        self.merger = _merger(width, merged, rules.hidden)
+        self.deepstack_merger_list = [_merger(merged, merged, rules.hidden) for _ in rules.deepstack]
 
     def steps(self, image: PreparedImage) -> Iterator[mx.array]:
         rules = self._rules
@@ -40,12 +39,15 @@ class QwenTower(Tower):
         places = np.stack(np.meshgrid(np.arange(shape[0]), np.arange(shape[1]), indexing="ij"), axis=-1)  # rows, columns
         angles = mx.array((places[..., None].astype(np.float32) * each).reshape(*shape, 1, -1))
         angles = self._grouped(angles)
-        for block in self.blocks:
+        deeper = dict(zip(rules.deepstack, self.deepstack_merger_list, strict=True))
+        found, tokens = list[mx.array](), image.grid[0] * image.grid[1]
+        for index, block in enumerate(self.blocks):
             x = block(x, angles)
+            if (merger := deeper.get(index)) is not None:
+                found.append(_merged(merger, merger.norm(x.reshape(tokens, -1))))
             yield x
-        merger = self.merger
-        x = merger.norm(x).reshape(image.grid[0] * image.grid[1], -1)
-        yield merger.linear_fc2(nn.gelu(merger.linear_fc1(x)))
+        found.insert(0, _merged(self.merger, self.merger.norm(x).reshape(tokens, -1)))
+        yield mx.concatenate(found, axis=-1) if deeper else found[0]
 
     def _learned_positions(self, shape: tuple[int, int]) -> mx.array:
         """Return the table of positions, stretched to a grid of patches, [patches, width]."""
@@ -61,6 +63,15 @@ class QwenTower(Tower):
         rows, columns, *rest = x.shape
         split = x.reshape(rows // merge, merge, columns // merge, merge, *rest)
         return split.swapaxes(1, 2).reshape(rows * columns, *rest)
+
+
+def _merger(normed: int, merged: int, hidden: int) -> Parts:
+    norm = nn.LayerNorm(normed, _EPSILON)
+    return Parts(norm=norm, linear_fc1=nn.Linear(merged, merged), linear_fc2=nn.Linear(merged, hidden))
+
+
+def _merged(merger: Parts, x: mx.array) -> mx.array:
+    return merger.linear_fc2(nn.gelu(merger.linear_fc1(x)))
 
 
 class _Block(nn.Module):

@@ -25,7 +25,10 @@ class Tower(nn.Module):
         raise NotImplementedError
 
     def __call__(self, image: PreparedImage) -> mx.array:
-        """Return the soft tokens of an image, [tokens, hidden], as they enter the target."""
+        """Return the soft tokens of an image, [tokens, hidden], as they enter the target.
+
+        With deepstack, what its first layers add follows in each row: [tokens, n * hidden].
+        """
         *_, tokens = self.steps(image)
         return tokens
 

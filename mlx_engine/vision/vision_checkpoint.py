@@ -15,16 +15,18 @@ from mlx_engine.vision.image_rules import ImageRules
 from mlx_engine.vision.qwen_rules import QwenRules
 from mlx_engine.vision.vision_fields import VisionFields, unusable
 
-_QWEN, _GEMMA = ("qwen3_5", "qwen3_5_moe"), ("gemma4", "gemma4_unified")
-SEEING = frozenset((*_QWEN, *_GEMMA))  # families of targets that see, if their checkpoint has the tower
+_QWEN, _QWEN_VL, _GEMMA = ("qwen3_5", "qwen3_5_moe"), ("qwen3_vl",), ("gemma4", "gemma4_unified")
+SEEING = frozenset((*_QWEN, *_QWEN_VL, *_GEMMA))  # families of targets that see, if their checkpoint has the tower
 # Names and defaults of the IDs: image token, the token before an image, and the one after it
 _TOKENS = {
     _QWEN: (("image_token_id", 248_056), ("vision_start_token_id", 248_053), ("vision_end_token_id", 248_054)),
+    _QWEN_VL: (("image_token_id", 151_655), ("vision_start_token_id", 151_652), ("vision_end_token_id", 151_653)),
     _GEMMA: (("image_token_id", 258_880), ("boi_token_id", 255_999), ("eoi_token_id", 258_882)),
 }
 # Published prefixes of the tower's tensors, and their prefixes here. transformers and mlx-vlm name them differently
 _PREFIXES = {
     _QWEN: (("visual.", ""), ("vision_tower.", "")),
+    _QWEN_VL: (("visual.", ""), ("vision_tower.", "")),
     _GEMMA: tuple((prefix, prefix) for prefix in ("vision_tower.", "vision_embedder.", "embed_vision.")),
 }
 _LARGEST = 1_000_000  # bytes of a processor's settings
@@ -93,7 +95,7 @@ def _rules(config: dict[str, Any], stored: dict[str, StoredTensor], processor: V
     values = sum(prod(tensor.shape) for tensor in stored.values() if tensor.format not in _PACKED)
     common = {"family": family, "token": token, "start": start, "end": end, "packed": packed, "values": values}
     common["hidden"] = text.whole("hidden_size")
-    if names is _QWEN:
+    if names is not _GEMMA:
         return QwenRules.read(common, vision, processor, text)
     return GemmaRules.read(common, vision, processor, text)
 

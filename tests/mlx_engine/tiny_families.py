@@ -87,6 +87,7 @@ CONFIGS: dict[str, dict] = {
     "qwen3": {**_BASE, "model_type": "qwen3", "tie_word_embeddings": True},
     "qwen3_moe": {**_BASE, **_MOE, "model_type": "qwen3_moe"},
     "qwen3_next": {**_BASE, **_MOE, **_DELTA, "model_type": "qwen3_next"},
+    "qwen3_vl": _nested("qwen3_vl", {"model_type": "qwen3_vl_text"}),
     "qwen3_5": _nested("qwen3_5", {**_DELTA, "model_type": "qwen3_5_text", "full_attention_interval": 4}),
     "qwen3_5_moe": _nested("qwen3_5_moe", {**_DELTA, **EXPERTS, "model_type": "qwen3_5_moe_text"}),
     # as the 12B's config says; keys that are values too on the full layers

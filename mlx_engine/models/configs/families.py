@@ -38,6 +38,7 @@ FAMILIES: dict[str, Family] = {
         Family("qwen3", _KV),
         Family("qwen3_moe", _KV),
         Family("qwen3_next", _DELTA, recurrent="linear_attn"),
+        Family("qwen3_vl", _KV, **_INSIDE),
         Family("qwen3_5", _DELTA, **_INSIDE, recurrent="linear_attn"),
         Family("qwen3_5_moe", _DELTA, **_INSIDE, recurrent="linear_attn"),
         # Gemma drafters are trained on scaled embeddings

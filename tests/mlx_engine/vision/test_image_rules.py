@@ -24,7 +24,7 @@ from tests.golden import vision_case
 from tests.mlx_engine.conftest import GOLDEN
 
 VISION = GOLDEN / "vision"
-FAMILIES = ("qwen3_5", "gemma4_bidirectional", "gemma4_causal", "gemma4_unified")
+FAMILIES = ("qwen3_5", "qwen3_vl", "gemma4_bidirectional", "gemma4_causal", "gemma4_unified")
 DETAILS: tuple[Detail, ...] = ("low", "auto", "high")
 COMMON: dict[str, Any] = dict(token=3, start=1, end=2, hidden=64, packed=0, values=0)
 # As published: the fields of these objects are the defaults
@@ -78,6 +78,7 @@ def test_masks_and_positions_follow_the_config() -> None:
     found = {family: (golden_rules(family).mask, golden_rules(family).sections) for family in FAMILIES}
     assert found == {
         "qwen3_5": ("causal", (4, 2, 2)),
+        "qwen3_vl": ("causal", (6, 5, 5)),
         "gemma4_bidirectional": ("sliding", None),
         "gemma4_causal": ("causal", None),
         "gemma4_unified": ("all", None),
@@ -199,7 +200,7 @@ def test_any_settings_give_rules_or_a_reason(folders: dict[str, Path], family: s
     ("changes", "words"),
     [
         ({"model_type": "qwen3"}, "“qwen3” family"),
-        ({"model_type": "qwen3_vl"}, "“qwen3_vl” family"),
+        ({"model_type": "kimi_k25"}, "“kimi_k25” family"),
         ({"model_type": None}, "“None” family"),
         ({"vision_config": None}, "lacks the vision part"),
         ({"vision_config": []}, "“vision_config” is []"),
@@ -220,6 +221,20 @@ def test_a_target_that_cannot_see_says_why(changes: dict[str, Any], words: str) 
     with pytest.raises(UserError) as caught:
         read_rules(VISION / "qwen3_5", config | changes)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("blocks", [[2, 0], [0, 0], [4], [-1], [0, 1, 2, 3, 4], [True], "0", 1])
+def test_deepstack_that_does_not_fit_the_tower_is_refused(blocks: Any) -> None:
+    config = read(VISION / "qwen3_vl/config.json")
+    config["vision_config"]["deepstack_visual_indexes"] = blocks
+    with pytest.raises(UserError, match="deepstack_visual_indexes"):
+        read_rules(VISION / "qwen3_vl", config)
+
+
+def test_deepstack_as_published() -> None:
+    rules = QwenRules.read({**COMMON, "family": "qwen3_vl"}, *[VisionFields("", {})] * 2, VisionFields("", {"head_dim": 128}))
+    assert (rules.deepstack, rules.sections) == ((8, 16, 24), (24, 20, 20))
+    assert rules.token_bytes(2) == 4 * QWEN.token_bytes(2)
 
 
 @pytest.mark.parametrize(
