@@ -61,14 +61,23 @@ def _with_experts(folder: Path) -> Path:
     return folder
 
 
+def _with_template(family: str, template: str, folder: Path) -> Path:
+    """Write a reference target with another chat template."""
+    shutil.copytree(VISION / family, folder)
+    (folder / "chat_template.jinja").chmod(0o644)
+    (folder / "chat_template.jinja").write_text(template)
+    return folder
+
+
 @contextmanager
-def seeing(family: str, kind: str, folder: Path) -> Iterator[Engine]:
+def seeing(family: str, kind: str, folder: Path, template: str = "") -> Iterator[Engine]:
     """Run an engine with a reference target, or one with experts, and a random drafter.
 
     Args:
         family: one of `FAMILIES`, or "qwen3_5_moe".
         kind: "none", "dflash", "dspark", "eagle3", "mtp" or "assistant".
         folder: for the drafter.
+        template: chat template of a reference target, in place of its own.
     """
     has_experts = family == "qwen3_5_moe"
     config = json.loads((VISION / family.removesuffix("_moe") / "config.json").read_text())
@@ -87,6 +96,7 @@ def seeing(family: str, kind: str, folder: Path) -> Iterator[Engine]:
             "assistant": lambda: tiny_families.save_assistant(family, folder / "drafter"),
         }[kind]()
         target = _with_experts(folder / "target") if has_experts else VISION / family
+        target = _with_template(family, template, folder / "target") if template else target
     engine = loaded(target, drafter)
     yield engine
     engine.unload()

@@ -10,8 +10,9 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
+from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
-from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling
+from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling, ToolCall, ToolSpec
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
@@ -19,7 +20,6 @@ from mlx_engine.engine.host import EngineHost
 from mlx_engine.engine.local_comparison import difference
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading import image_reader
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.vision import tower_weights
 from mlx_engine.vision.spans import ImageSpan
 from mlx_engine.vision.tower import Tower
@@ -27,6 +27,7 @@ from tests.mlx_engine.asking import failure, reply
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.engine.failing_kernels import VICTIM
 from tests.mlx_engine.engine.seeing import FAMILIES, VISION, asked, described, message, picture, seeing
+from tests.mlx_engine.formats.made_tokenizers import QWEN3_TOOLS
 from tests.mlx_engine.prefix.prefix_pairs import restart
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
@@ -185,7 +186,7 @@ def test_a_reply_is_canceled_while_its_image_is_decoded(engines: dict[str, Engin
     def endless(*args: Any) -> None:
         started.set()
         args[-1].wait()  # the cancel event
-        raise MediaCancelled
+        raise WorkCancelled
 
     monkeypatch.setattr("mlx_engine.loading.image_reader.pixels", endless)
     cancel = threading.Event()
@@ -285,6 +286,32 @@ def test_replies_to_images_of_one_host_run_at_the_same_time() -> None:
     host.close()
     assert [list(fold(each).tokens) for each in events] == [case["output_ids"] for case in cases]
     assert cases[0]["input_ids"] == cases[1]["input_ids"] and cases[0]["output_ids"] != cases[1]["output_ids"]
+
+
+# As Qwen's published templates, which show images in results of tools, too
+SHOWS = """\
+{%- macro show(content) %}{% if content is string %}{{ content }}{% else %}{% for part in content %}
+{{- '<|vision_start|><|image_pad|><|vision_end|>' if part.type == 'image' else part.text }}{% endfor %}{% endif %}{% endmacro %}
+""" + QWEN3_TOOLS.replace("message.content.", "show(message.content).").replace("+ message.content +", "+ show(message.content) +")
+
+
+@pytest.mark.parametrize("family", ["qwen3_5", "qwen3_vl"])
+def test_a_tool_is_called_and_the_image_in_its_result_is_seen(family: str, tmp_path) -> None:
+    tool = ToolSpec("look", None, {"type": "object", "properties": {}, "additionalProperties": False})
+    chat = (Message("user", "Look at the screen."),)
+    with seeing(family, "dflash", tmp_path, SHOWS) as engine:
+        asked_to_call = asked(chat, tools=(tool,), tool_choice="required", one_call=True, max_tokens=200)
+        [call] = [event for event in engine.generate(asked_to_call) if isinstance(event, ToolCall)]
+        assert call.name == "look"
+        called = (*chat, Message("assistant", "", calls=(call,)))
+        replies = list[CompletedReply]()
+        for name in ("photo", "photo_b"):
+            shown = (*called, Message("tool", "See: here.", call_id=call.id, images=(picture(name, 5),)))
+            request = asked(shown, tools=(tool,), max_tokens=24)
+            replies.append(reply(engine, request))
+            assert replies[-1].tokens == reply(engine, replace(request, mode="plain", reuse=False)).tokens
+            assert replies[-1].stats.images == 1 and replies[-1].stats.reused_tokens > 0
+        assert replies[0].tokens != replies[1].tokens
 
 
 @pytest.mark.parametrize("family", FAMILIES)
