@@ -19,6 +19,8 @@ _STATUS = {
     "context_full": (400, "context_length_exceeded"),
     "context_exceeded": (400, "context_length_exceeded"),
     "remote_context_exceeded": (400, "context_length_exceeded"),
+    "sees_no_images": (400, "unsupported_content"),
+    "image_in_other_message": (400, "unsupported_content"),
     "remote_no_model": (404, "model_not_found"),
     "remote_unknown_model": (404, "model_not_found"),
     **{f"remote_{name}": (400, f"remote_{name}") for name in _REMOTE_REFUSALS},

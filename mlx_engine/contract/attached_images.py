@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 from mlx_engine.contract.errors import UserError
@@ -112,12 +113,16 @@ def _too_large(name: str) -> UserError:
 
 def without_images(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Return messages that name their images in the text, for a model that can't see."""
-    return tuple(_named(message) if message.images else message for message in messages)
+    return tuple(with_marks(message, NAMED) for message in messages)
 
 
-def _named(message: Message) -> Message:
-    text, done = "", 0
-    for image in message.images:
-        text += message.content[done : image.at] + NAMED
-        done = image.at
-    return replace(message, content=text + message.content[done:], images=())
+def with_marks(message: Message, *marks: str) -> Message:
+    """Return a message with a text in place of each image.
+
+    Args:
+        message: the message.
+        marks: the texts in order, or one for all images.
+    """
+    following = cycle(marks)
+    content = "".join(part if isinstance(part, str) else next(following) for part in message.parts)
+    return replace(message, content=content, images=())

@@ -1,6 +1,6 @@
 """All requests to an engine. The responses are in `events`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -91,6 +91,16 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     images: tuple[AttachedImage, ...] = ()
+
+    @property
+    def parts(self) -> Iterator[str | AttachedImage]:
+        """The texts of the content, which may be empty, and the images between them."""
+        done = 0
+        for image in self.images:
+            yield self.content[done : image.at]
+            yield image
+            done = max(done, image.at)
+        yield self.content[done:]
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ A chat template writes one placeholder per image. In the prompt, it becomes a to
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from mlx_engine.contract.attached_images import with_marks
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import AttachedImage, Message
 from mlx_engine.vision.spans import ImageSpan
@@ -103,7 +104,7 @@ class ImageMarks:
         unused = (mark for mark in map(chr, range(0x100000, 0x10FFFE)) if mark not in words)
         self._marks = "".join(islice(unused, count))
         marks = iter(self._marks)
-        self.messages = [_marked(message, marks) for message in messages]
+        self.messages = [with_marks(message, *islice(marks, len(message.images))) for message in messages]
 
     def order(self, chat: Sequence[dict[str, Any]]) -> tuple[int, ...]:
         """Return the images of a chat in order, as indices."""
@@ -126,12 +127,3 @@ class ImageMarks:
         if len(pieces) == 1:
             return text
         return [{"type": "image"} if piece in self._marks else {"type": "text", "text": piece} for piece in pieces if piece]
-
-
-def _marked(message: Message, marks: Iterator[str]) -> Message:
-    """Return a message with a mark in the text at the place of each image."""
-    text, done = "", 0
-    for image in message.images:
-        text += message.content[done : image.at] + next(marks)
-        done = max(done, image.at)
-    return replace(message, content=text + message.content[done:], images=()) if text else message

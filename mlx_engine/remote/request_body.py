@@ -7,7 +7,7 @@ from typing import Any
 from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import check_images
-from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
+from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message, Sampling
 from mlx_engine.remote.server import RemoteServer
 
 
@@ -82,13 +82,12 @@ def _message(message: Message) -> dict[str, Any]:
 
 def _parts(message: Message) -> list[dict[str, Any]]:
     """Return a message's texts and images, in order."""
-    parts, done = list[dict[str, Any]](), 0
-    for image in message.images:
-        parts += [{"type": "text", "text": text}] if (text := message.content[done : image.at]) else []
-        url = f"data:{image_type(image.data) or 'image/png'};base64,{base64.b64encode(image.data).decode()}"
-        parts.append({"type": "image_url", "image_url": {"url": url, "detail": image.detail}})
-        done = image.at
-    return parts + ([{"type": "text", "text": text}] if (text := message.content[done:]) else [])
+    return [{"type": "text", "text": part} if isinstance(part, str) else _image(part) for part in message.parts if part]
+
+
+def _image(image: AttachedImage) -> dict[str, Any]:
+    url = f"data:{image_type(image.data) or 'image/png'};base64,{base64.b64encode(image.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url, "detail": image.detail}}
 
 
 def _choice(choice: str) -> Any:

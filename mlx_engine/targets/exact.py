@@ -66,14 +66,14 @@ class RowAttention:
 class RowExactPass:
     """A layer's cache during one row-exact pass."""
 
-    def __init__(self, held: "KVCache | _Window", attend: RowAttention, window: int = 0, shift: int = 0) -> None:
-        self._held, self._attend, self._window, self._shift = held, attend, window, shift
+    def __init__(self, held: "KVCache | _Window", attend: RowAttention, window: int = 0) -> None:
+        self._held, self._attend, self._window = held, attend, window
         self.view: mx.array | None = None  # keys that the layer passes to `attention`
 
     @property
     def offset(self) -> int:
         """Position of the next row."""
-        return cast(int, self._held.offset) + self._shift
+        return cast(int, self._held.offset)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Store rows [1, H, S, D] and return all cached rows.
@@ -145,12 +145,14 @@ def _padded(array: mx.array, before: int, after: int) -> mx.array:
 class _GrowingExact(GrowingCache):
     """Adapter of a `KVCache` for row-exact passes."""
 
+    shifts = False  # images are refused
+
     def __init__(self, cache: Any, attend: RowAttention) -> None:
         super().__init__(cache)
         self._attend = attend
 
     def begin(self, block: bool) -> Any:
-        return RowExactPass(self.cache, self._attend, shift=self.shift) if block else super().begin(block)
+        return RowExactPass(self.cache, self._attend) if block else super().begin(block)
 
 
 class _RotatingExact(RotatingCache):
