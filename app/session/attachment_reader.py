@@ -15,11 +15,10 @@ from app.storage.attached_files import read, read_data, with_page_pictures
 from app.storage.attachments import Attachment, message_of
 from app.storage.pictures import Page
 from app.text.language import number, tr, translated
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
 from mlx_engine.media import media_process
-from mlx_engine.media.media_process import MediaCancelled
 
 MOST_REFUSALS = 5  # shown in one notice
 
@@ -160,7 +159,7 @@ class AttachmentReader(QObject):
         try:
             found = work(one.cancel)
             one.result = with_page_pictures(found, one.cancel) if can_see else found
-        except MediaCancelled:
+        except WorkCancelled:
             return
         except UserError as error:
             one.result = translated(error.text)

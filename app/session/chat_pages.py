@@ -12,7 +12,7 @@ from app.session.pair_session import PairLoader
 from app.storage.attached_files import with_page_pictures
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node
-from mlx_engine.media.media_process import MediaCancelled
+from mlx_engine.contract.errors import WorkCancelled
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class ChatPages(QObject):
     def _draw(self, one: _Drawing) -> None:
         try:
             one.result = with_page_pictures(one.pdf, one.cancel)
-        except MediaCancelled:
+        except WorkCancelled:
             return
         except Exception:
             log.exception("Pages of a chat could not be drawn")

@@ -38,7 +38,7 @@ def read(file: Path, cancel: threading.Event | None = None) -> Attachment:
 
     Raises:
         UserError: the file can't be read, is too large, or has no content.
-        MediaCancelled: `cancel` was set while an image or a PDF was read.
+        WorkCancelled: `cancel` was set while an image or a PDF was read.
     """
     name = cleaned(file.name)
     try:
@@ -89,7 +89,7 @@ def picture_of(name: str, data: bytes, cancel: threading.Event | None = None) ->
 
     Raises:
         UserError: the image can't be read.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     from mlx_engine.media.images import image_size
 
@@ -112,7 +112,7 @@ def with_page_pictures(pdf: Attachment, cancel: threading.Event | None = None) -
     A page that can't be shown has none.
 
     Raises:
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     pages, count, space = list(pdf.page_list), 0, MOST_PICTURE_BYTES
     for at, page in enumerate(pages):

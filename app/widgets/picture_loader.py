@@ -15,8 +15,7 @@ from PySide6.QtGui import QImage
 from app.storage.pictures import Picture, StoredFile
 from app.storage.wording import size
 from app.text.language import number, tr, translated
-from mlx_engine.contract.errors import UserError
-from mlx_engine.media.media_process import MediaCancelled
+from mlx_engine.contract.errors import UserError, WorkCancelled
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +172,7 @@ def _run(requests: "queue.LifoQueue[Request]", cancel: threading.Event, owner: "
         request = requests.get()
         try:
             made = _decode(request[0], QSize(*request[1:]), cancel)
-        except MediaCancelled:
+        except WorkCancelled:
             return
         loader = owner()
         if loader is None or cancel.is_set():
@@ -191,7 +190,7 @@ def _decode(shown: Shown, bound: QSize, cancel: threading.Event) -> tuple[memory
         return _pixels(shown, bound, cancel)
     except UserError as error:
         return translated(error.text)
-    except MediaCancelled:
+    except WorkCancelled:
         raise
     except Exception:  # the other pictures are still to be decoded
         log.exception("A picture could not be decoded")

@@ -84,7 +84,7 @@ class PartReader:
 
         Raises:
             ApiError: one can't be read.
-            MediaCancelled: the reading was canceled.
+            WorkCancelled: the reading was canceled.
         """
         self._reading = reading
         for image in [part for parts in self._new for part in parts() if isinstance(part, AttachedImage)]:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from mlx_engine.api_server.problems import ApiError
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.limits import MAX_IMAGES
 from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.formats.pdf_prompts import page_text
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.media.pdfs import PdfPage, pdf_pages, pdf_picture
 
 MOST_BYTES = 256_000_000  # of the pictures of a request's pages, and of all pictures that are kept
@@ -62,7 +61,7 @@ class PdfCache:
 
         Raises:
             ApiError: the PDF can't be read in time, or its pictures are too many or too large.
-            MediaCancelled: `cancel` was set.
+            WorkCancelled: `cancel` was set.
         """
         key = sha256(data).hexdigest()
         with self._lock:
@@ -70,7 +69,7 @@ class PdfCache:
             self._known.move_to_end(key)
         while not known.turn.acquire(timeout=_POLL_S):
             if cancel is not None and cancel.is_set():
-                raise MediaCancelled
+                raise WorkCancelled
         try:
             known.pages = known.pages or pdf_pages(data, name, cancel)
             pictured = [page.number for page in known.pages if can_see and page.kind == "picture"]

@@ -26,6 +26,10 @@ class EngineText:
         return self.message
 
 
+class WorkCancelled(Exception):
+    """An error for work that was canceled with its request."""
+
+
 class UserError(Exception):
     """An error that the user can understand and fix, never a bug.
 

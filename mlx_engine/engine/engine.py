@@ -18,7 +18,7 @@ import mlx.core as mx
 
 from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.contract import limits
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -42,12 +42,11 @@ from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
 from mlx_engine.engine.prepare import sight_of
 from mlx_engine.formats import chat_prompt
-from mlx_engine.formats.template_sandbox import RenderingCancelled, renderer
+from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.hardware import gpu_faults, machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.media import media_process
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.files.mtp_head import pair_bytes
@@ -121,7 +120,7 @@ class Engine:
             case Compare():
                 return compare(self, request, cancel)
             case CountTokens():
-                with suppress(RenderingCancelled, MediaCancelled):
+                with suppress(WorkCancelled):
                     return iter((self.count_tokens(request, cancel),))
                 return iter(())
             case SavePrompts(folder=folder, quota=quota):
@@ -347,7 +346,7 @@ class Engine:
         reader = self._pair.images
         limits.check_images(messages, reader is not None, self._pair.info.why_cannot_see)
         assert reader is not None
-        with suppress(MediaCancelled):  # the request finds that it is canceled
+        with suppress(WorkCancelled):  # the request finds that it is canceled
             yield from reader.read_sizes(messages, cancel, lambda: not self._turns.replies)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import mlx.core as mx
 
 from mlx_engine.calibration import kernel_selection
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
@@ -26,14 +26,12 @@ from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
 from mlx_engine.engine.tally import Tally
 from mlx_engine.formats.reply_text import ReplyText
-from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.hardware import device, gpu_faults, memory
 from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.kernels.operations import PLAIN, Operations, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.prefix.branch import Branch
 from mlx_engine.prefix.snapshots import Snapshots
 
@@ -81,7 +79,7 @@ def generate_reply(
         try:
             block = history.block if pair.drafter else None
             prepared = prepare(pair, request, block, request.reuse and snapshots.needs_marks, cancel)
-        except (RenderingCancelled, MediaCancelled):
+        except WorkCancelled:
             yield [Finished("cancelled", tally.stats())]
             return
         length = len(prepared.prompt.tokens)

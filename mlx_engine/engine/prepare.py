@@ -59,7 +59,7 @@ def prepare(
 
     Raises:
         UserError: the request can't be run.
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     tokenizer, info = pair.tokenizer, pair.info
     limits.check_choices(request, block)

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import mlx.core as mx
 
+from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.decoding.prefill import Pace, chunk_end
 from mlx_engine.decoding.prompt_images import PromptImages
 from mlx_engine.formats.chat_prompt import RenderedPrompt
 from mlx_engine.loading.image_reader import ImageReader
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.vision.spans import ImageSpan
 
 
@@ -57,7 +57,7 @@ class ReplyImages:
         for span, image in near:
             if span.digest in self._tokens:
                 continue
-            with suppress(MediaCancelled):
+            with suppress(WorkCancelled):
                 for tokens in self._reader.steps(image, span.digest, self._cancel, self._alone):
                     if tokens is not None:
                         self._tokens[span.digest] = tokens

@@ -7,7 +7,7 @@ from functools import partial
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.limits import rolling_window, shorten_results
 from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolSpec
 from mlx_engine.formats.channels import tokens_opening
@@ -17,7 +17,7 @@ from mlx_engine.formats.format_registry import call_format, markers_of
 from mlx_engine.formats.harmony import message_ends
 from mlx_engine.formats.known_prompts import known_prompts, shared_length
 from mlx_engine.formats.sight import Sight
-from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, tokenizer_crash
+from mlx_engine.formats.template_sandbox import on_thread, tokenizer_crash
 from mlx_engine.vision import spans
 from mlx_engine.vision.spans import ImageSpan
 
@@ -85,7 +85,7 @@ def render(
     Raises:
         UserError: the request has both messages and a raw prompt or neither, a message or the whole prompt is empty, the text is
             far too long, or the template rejects the chat.
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     raw = request.prompt_tokens is not None or request.prompt_text is not None
     start, shared, ends = 0, list[list[int]](), {*tokenizer.eos_token_ids}
@@ -193,7 +193,7 @@ def _encode(
     def encode(part: str) -> list[int]:
         try:
             return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))
-        except (UserError, RenderingCancelled):
+        except (UserError, WorkCancelled):
             raise
         except Exception as error:  # such as a missing token for unknown text
             raise tokenizer_crash(error) from None
@@ -250,7 +250,7 @@ def template(
 
     Raises:
         UserError: the chat is rejected, or far too long for the context.
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     text, images = chat_with_images(tokenizer, messages, thinking, effort, tools, reply, cancel, sight)
     tokens = _tokens(tokenizer, text, cancel, limit)

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.limits import check_images
 from mlx_engine.contract.requests import AttachedImage, Message, ToolCall, ToolSpec
 from mlx_engine.formats.format_registry import call_format, template_reads
 from mlx_engine.formats.sight import ImageMarks, Sight
-from mlx_engine.formats.template_sandbox import RenderingCancelled, on_thread, render_chat
+from mlx_engine.formats.template_sandbox import on_thread, render_chat
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
 _KEPT = 8  # latest texts per template: of a prompt and its continuations, for two chats
@@ -89,7 +89,7 @@ def chat_with_images(
     Raises:
         UserError: the template is missing, takes no tools, rejects the merged chat too, takes too long, or makes too much text; or
             it has no sight of images.
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     templates = tokenizer.chat_template
     if not tokenizer.has_chat_template or (isinstance(templates, str | dict) and not default_template(templates)):
@@ -128,7 +128,7 @@ def chat_with_images(
     for chat, order in untried or chats:
         try:
             text = _rendered(tokenizer, memory, chat, options, cancel, placeholder)
-        except (UserError, RenderingCancelled):
+        except (UserError, WorkCancelled):
             raise
         except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
             reason = str(error)  # not the error, whose traceback holds this frame and so the model
@@ -216,7 +216,7 @@ def _rejects_all(
             turn["tool_calls"] = [{**call, "function": {**call["function"], "arguments": {}}} for call in calls]
     try:
         on_thread(partial(_render, tokenizer, plain, options, placeholder), cancel, tokenizer)
-    except RenderingCancelled:
+    except WorkCancelled:
         raise
     except UserError:  # too slow: not known
         return False
@@ -265,7 +265,7 @@ def _takes_later_systems(tokenizer: TokenizerWrapper, cancel: Event | None) -> b
         try:
             text = on_thread(partial(render_chat, tokenizer, chat, add_generation_prompt=True), cancel, tokenizer)
             memory.takes_later_systems = _INSTRUCTION in text
-        except (UserError, RenderingCancelled):
+        except (UserError, WorkCancelled):
             raise
         except Exception:  # the template rejects them
             memory.takes_later_systems = False

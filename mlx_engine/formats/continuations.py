@@ -60,7 +60,7 @@ def continuations(
         text that the prompt shares with other chats, with its next turn, and with the result of a call.
 
     Raises:
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     unused = (mark for mark in map(chr, chain(range(0xE000, 0xF900), range(0xF0000, 0xFFFFE))) if mark not in text)
     marks = "".join(islice(unused, 4))

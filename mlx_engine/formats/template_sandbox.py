@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from transformers import PreTrainedTokenizerBase
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.hardware.background import in_background
-from mlx_engine.hardware.child_process import ChildCancelled, ChildFailure, ChildProcess
+from mlx_engine.hardware.child_process import ChildFailure, ChildProcess
 
 SECONDS = 10.0  # for one rendering; a published template takes milliseconds
 MEMORY = 1 << 30  # bytes of the child
@@ -32,17 +32,13 @@ _turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()  # by token
 _cancel: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
 
 
-class RenderingCancelled(Exception):
-    """An error for a request that was canceled while its chat was rendered."""
-
-
 class TemplateRejection(Exception):
     """An error with a message that the template raised."""
 
 
 @contextmanager
 def cancelled_by(cancel: threading.Event | None) -> Iterator[None]:
-    """Raise `RenderingCancelled` in this block's renderings once `cancel` is set."""
+    """Raise `WorkCancelled` in this block's renderings once `cancel` is set."""
     token = _cancel.set(cancel)
     try:
         yield
@@ -58,7 +54,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
 
     Raises:
         UserError: the tokenizer takes too long or crashes.
-        RenderingCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
         Exception: what `work` raised.
     """
     future: Future[T] | None = None
@@ -82,7 +78,7 @@ def on_thread(work: Callable[[], T], cancel: threading.Event | None = None, toke
         elif turn.acquire(timeout=_POLL_SECONDS):
             future = in_background(in_turn, "tokenizer")
         if cancel is not None and cancel.is_set():
-            raise RenderingCancelled
+            raise WorkCancelled
         if time.monotonic() > deadline:
             raise UserError(
                 "tokenizer_slow",
@@ -111,14 +107,12 @@ class TemplateProcess(ChildProcess):
 
         Raises:
             UserError: the template exceeds a limit, or its process can't run.
-            RenderingCancelled: the event of `cancelled_by` was set.
+            WorkCancelled: the event of `cancelled_by` was set.
             TemplateRejection: the template raised an error.
         """
         request = json.dumps([template, variables], ensure_ascii=False).encode("utf-8", "surrogatepass")
         try:
             answer = json.loads(bytes(self.ask([request], SECONDS, MEMORY, _cancel.get())).decode("utf-8", "surrogatepass"))
-        except ChildCancelled:
-            raise RenderingCancelled from None
         except ChildFailure as failure:
             raise {"slow": _too_slow, "large": _too_large}.get(failure.reason, _ended)() from failure
         except (ValueError, RecursionError):
@@ -164,7 +158,7 @@ def render_chat(tokenizer: TokenizerWrapper, chat: Sequence[dict[str, Any]], **o
     Raises:
         TemplateRejection: the template raised an error.
         Exception: a renderer in Python raised it.
-        UserError, RenderingCancelled: as for `TemplateProcess.render`.
+        UserError, WorkCancelled: as for `TemplateProcess.render`.
     """
     in_python = type(tokenizer._tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
     if in_python or tokenizer._chat_template is not None:

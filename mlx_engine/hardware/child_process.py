@@ -17,6 +17,7 @@ from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
+from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.hardware import child_loop
 
 _START_SECONDS = 60.0
@@ -24,10 +25,6 @@ _POLL_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PIECE = 1 << 20  # bytes
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TZ")  # where Python finds its parts, and the local time
-
-
-class ChildCancelled(Exception):
-    """An error for a request that was canceled."""
 
 
 class ChildFailure(Exception):
@@ -99,13 +96,13 @@ class ChildProcess:
 
         Raises:
             ChildFailure: the process exceeded a limit, crashed, was stopped, or can't start.
-            ChildCancelled: `cancel` was set.
+            WorkCancelled: `cancel` was set.
         """
         stops = self._stops
 
         def check() -> None:
             if cancel is not None and cancel.is_set():
-                raise ChildCancelled
+                raise WorkCancelled
             if self._stops != stops:
                 raise ChildFailure("stopped")
 

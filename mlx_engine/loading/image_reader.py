@@ -61,7 +61,7 @@ class ImageReader:
 
         Raises:
             UserError: an image can't be read.
-            MediaCancelled: `cancel` was set.
+            WorkCancelled: `cancel` was set.
         """
         images = {(image.digest, image.detail): image for message in messages for image in message.images}
         unknown = [image for key, image in images.items() if key not in self._sizes]
@@ -91,7 +91,7 @@ class ImageReader:
 
         Raises:
             UserError: the image can't be decoded, or the tower can't be loaded.
-            MediaCancelled: `cancel` was set.
+            WorkCancelled: `cancel` was set.
         """
         tokens, forgotten = self._tokens.pop(digest, None), self._forgotten
         if tokens is None:

@@ -42,7 +42,7 @@ def image_size(data: bytes, name: str = "image", cancel: threading.Event | None 
 
     Raises:
         UserError: the image can't be read. Damaged pixels are found by `pixels` only.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     if _HEAD < len(data) <= MAX_IMAGE_BYTES and data.startswith(_HEADED):  # most of the time goes by sending bytes
         with suppress(UserError):  # all of the file is needed, or it can't be read
@@ -70,7 +70,7 @@ def pixels(data: bytes, width: int, height: int, name: str = "image", cancel: th
 
     Raises:
         UserError: the image can't be read.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     assert width > 0 and height > 0 and width * height <= MOST_RESIZED
     size = width * height * 3

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.hardware.child_process import ChildCancelled, ChildFailure, ChildProcess
+from mlx_engine.hardware.child_process import ChildFailure, ChildProcess
 from mlx_engine.media.unreadable import error_of
 
 MEMORY = 2 << 30  # bytes of each process
@@ -19,10 +19,6 @@ _REASONS = {  # texts for failures of a process
 # Two processes, so that a long PDF doesn't hold up the images of other replies
 images = ChildProcess(_MODULE, MEMORY)
 pdfs = ChildProcess(_MODULE, MEMORY)
-
-
-class MediaCancelled(Exception):
-    """An error for an image or PDF whose reading was canceled."""
 
 
 def start() -> None:
@@ -66,7 +62,7 @@ def ask(
 
     Raises:
         UserError: the file can't be read.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     if len(data) > limit:
         raise error_of(f"{kind}_bytes", name, {"limit": limit // 1_000_000})
@@ -79,8 +75,6 @@ def ask(
         if "problem" in result:
             raise error_of(str(result["problem"]), name, result["values"])
         return result, answer[len(line) + 1 :]
-    except ChildCancelled:
-        raise MediaCancelled from None
     except ChildFailure as failure:
         raise _failed(kind, failure.reason, name) from failure
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -47,7 +47,7 @@ def pdf_pages(data: bytes, name: str = "PDF", cancel: threading.Event | None = N
 
     Raises:
         UserError: the PDF can't be read, or exceeds a limit.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     result, _ = ask("pdf", "pages", (PAGE_PIXELS,), data, name, seconds=_SECONDS, limit=MOST_BYTES, cancel=cancel)
     try:
@@ -75,7 +75,7 @@ def pdf_picture(
 
     Raises:
         UserError: the page can't be shown.
-        MediaCancelled: `cancel` was set.
+        WorkCancelled: `cancel` was set.
     """
     assert number > 0 and 0 < pixels <= MOST_PAGE_PIXELS
     _, content = ask(

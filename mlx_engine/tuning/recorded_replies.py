@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Failed, Finished, Generate
 from mlx_engine.contract.limits import MOST_REPLY_TOKENS
 from mlx_engine.contract.requests import GenerationRequest, Message
@@ -18,7 +18,6 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.formats import chat_prompt
-from mlx_engine.formats.template_sandbox import RenderingCancelled
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.tuning.block_loss import DECAY, BlockBatch
 
@@ -64,7 +63,7 @@ def record(
             tokens = [*rendered.continued, *_end(pair, request, cancel)]
     except UserError as error:  # such as a chat that the template rejects
         return error.text
-    except RenderingCancelled:
+    except WorkCancelled:
         return UNUSABLE
     prompt = rendered.tokens[: len(rendered.tokens) - len(rendered.continued)]
     most = min(MOST_REPLY_TOKENS, pair.info.context_limit) - len(prompt)

@@ -20,9 +20,9 @@ from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.attached_images import image_type
+from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.requests import Message
 from mlx_engine.media import media_process
-from mlx_engine.media.media_process import MediaCancelled
 from mlx_engine.media.pdfs import PdfPage
 from tests.mlx_engine.api_server.serving import Serving
 from tests.mlx_engine.api_server.test_images_in_requests import BLIND, DIALECTS, PDF, SEEING, chat, encoded, url
@@ -115,7 +115,7 @@ def test_requests_at_the_same_time_read_a_pdf_once(drawn: list[int], monkeypatch
         assert started.wait(60)
         canceled = threading.Event()
         canceled.set()
-        with pytest.raises(MediaCancelled):  # while another request reads it
+        with pytest.raises(WorkCancelled):  # while another request reads it
             chat([PDF], SEEING, replace(reading, cancel=canceled))
         waited.set()
         assert len({each.result() for each in found}) == 1

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.calibration import saved_calibration
+from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import AttachedImage, CountTokens, LoadPair, Message
 from mlx_engine.contract.whole_replies import fold
@@ -23,7 +24,6 @@ from mlx_engine.engine.host import EngineHost
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.loading import image_reader
 from mlx_engine.media.images import image_size, pixels
-from mlx_engine.media.media_process import MediaCancelled
 from tests.mlx_engine.asking import failure, reply
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.engine.failing_kernels import INTERACTIVITY, FailingKernels
@@ -54,7 +54,7 @@ def test_an_image_that_was_not_decoded_leaves_no_reference_to_the_pair(ending: s
     def endless(*args: Any) -> None:
         started.set()
         args[-1].wait()  # the cancel event
-        raise MediaCancelled
+        raise WorkCancelled
 
     gc.collect()
     gc.disable()
@@ -125,7 +125,7 @@ def test_other_replies_go_on_while_sizes_are_read(monkeypatch: pytest.MonkeyPatc
 
 def test_a_canceled_count_has_no_result(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def canceled(*_: Any) -> None:
-        raise MediaCancelled
+        raise WorkCancelled
 
     monkeypatch.setattr(image_reader, "image_size", canceled)
     image = AttachedImage(0, b"unknown")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, Sampling
 from mlx_engine.engine.prepare import prepare
-from mlx_engine.formats.template_sandbox import RenderingCancelled
 
 CHAT = (Message("system", "Be brief."), Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Count to 3"))
 
@@ -66,5 +65,5 @@ def test_images_are_refused_before_tokens_are_counted(demo: Any) -> None:
 def test_a_set_signal_ends_the_preparation(described: Any) -> None:
     cancel = threading.Event()
     cancel.set()
-    with pytest.raises(RenderingCancelled):
+    with pytest.raises(WorkCancelled):
         prepare(described, GenerationRequest(CHAT), 8, with_boundaries=True, cancel=cancel)

@@ -11,7 +11,7 @@ import pytest
 from sentencepiece import sentencepiece_model_pb2
 from transformers import PreTrainedTokenizerBase
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import GenerationRequest, Message
 from mlx_engine.engine.engine import Engine
@@ -65,7 +65,7 @@ def test_stop_ends_waiting_for_a_tokenizer(monkeypatch):
     forever, cancel = threading.Event(), threading.Event()
     monkeypatch.setattr(PreTrainedTokenizerBase, "get_chat_template", lambda *_, **__: forever.wait(600))
     threading.Timer(0.2, cancel.set).start()
-    with pytest.raises(template_sandbox.RenderingCancelled):
+    with pytest.raises(WorkCancelled):
         rendered("x", cancel)
     forever.set()
 
@@ -83,7 +83,7 @@ def test_abandoned_threads_do_not_pile_up(monkeypatch):
     assert len(starts) == 2
     canceled = threading.Event()
     canceled.set()
-    with pytest.raises(template_sandbox.RenderingCancelled):
+    with pytest.raises(WorkCancelled):
         rendered("x", canceled)
     assert len(starts) == 2
     end.set()

@@ -26,7 +26,7 @@ from transformers import AutoTokenizer
 
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.events import Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.engine.bridge import to_iter
@@ -326,7 +326,7 @@ def target_with(folder: Path, template: str, rules: dict[str, Any] | None = None
 def test_stop_ends_rendering(template):
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    with pytest.raises(template_sandbox.RenderingCancelled):
+    with pytest.raises(WorkCancelled):
         rendered(template, cancel)
     wait_until(lambda: renderer._process is None)  # it was killed
 
@@ -383,7 +383,7 @@ def test_stop_ends_the_search_for_boundaries():
     tokenizer = made("think", "{% if messages|length > 4 %}" + ENDLESS + "{% endif %}x")
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    with pytest.raises(template_sandbox.RenderingCancelled):
+    with pytest.raises(WorkCancelled):
         chat_prompt.render(tokenizer, GenerationRequest(messages=ASKED), cancel)
 
 

@@ -13,12 +13,11 @@ import pytest
 from PIL import Image, ImageOps
 
 from mlx_engine.contract.attached_images import MEDIA_TYPES, image_type
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.hardware import child_process
 from mlx_engine.media import image_decoder, images, media_process
 from mlx_engine.media.images import ImageFacts, image_size, pixels
-from mlx_engine.media.media_process import MediaCancelled
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.media.made_media import HEIC, chunk, dozen, exif, picture, png_of_size, saved
 
@@ -179,7 +178,7 @@ def test_the_head_of_a_large_photo_is_enough(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_canceled_image_is_not_read() -> None:
     cancel = threading.Event()
     cancel.set()
-    with pytest.raises(MediaCancelled):
+    with pytest.raises(WorkCancelled):
         image_size(HEIC, cancel=cancel)
 
 
@@ -188,7 +187,7 @@ def test_a_request_canceled_while_it_waits_starts_no_process() -> None:
     cancel, told = threading.Event(), list[type]()
 
     def wait() -> None:
-        with pytest.raises(MediaCancelled) as canceled:
+        with pytest.raises(WorkCancelled) as canceled:
             image_size(HEIC, cancel=cancel)
         told.append(canceled.type)
 
@@ -204,7 +203,7 @@ def test_canceling_kills_the_process_and_the_next_one_reads(monkeypatch: pytest.
     cancel = threading.Event()
     looked = child_process.footprint
     monkeypatch.setattr(child_process, "footprint", lambda pid: (cancel.set(), looked(pid))[1])
-    with pytest.raises(MediaCancelled):
+    with pytest.raises(WorkCancelled):
         while True:  # until a request takes long enough for a look at its memory
             pixels(saved(picture(size=(2000, 2000)), "PNG"), 2000, 2000, cancel=cancel)
     assert media_process.images._process is None
