@@ -169,6 +169,7 @@ def test_a_message_that_waited_for_models_is_kept_if_they_cannot_be_loaded(begin
     gate.set()
     app.until(lambda: not app.loader.running)
     assert app.message.text == "One" and not app.message.note and not app.message.locked
+    assert app.notices == ["No memory."]  # and none about the message, which the user didn't send just now
     engine.load_error = None
     app.activity.use()
     app.until(lambda: app.loader.pair is not None)
