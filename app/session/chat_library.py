@@ -368,11 +368,12 @@ class ChatLibrary(QObject):
             texts.append(tr("{chats} already there.", chats=wording.chats(found.known)))
         if found.grown:
             texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
-            actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found.grown), needed=True))
+            actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
 
-    def _add_messages(self, grown: Sequence[tuple[str, Chat]]) -> None:
+    def _add_messages(self, found: ImportOutcome) -> None:
         """Add the messages of a file's chats to the same chats in the library."""
+        grown = found.grown
         waiting = {chat_id for chat_id, _ in grown if chat_id in self.entries}
         count = len(waiting)
 
@@ -385,9 +386,15 @@ class ChatLibrary(QObject):
             if not waiting:
                 self.notified.emit(Notice(tr("Added the new messages to {chats}.", chats=wording.chats(count)), topic="import"))
 
+        def read(other: Chat, store: Store) -> None:
+            chat_import.fill(other.root.below(), found.files)
+
+        def add_to(chat_id: str, other: Chat, _: None) -> None:
+            self.open(chat_id, partial(add, chat_id, other))
+
         for chat_id, other in grown:
             if chat_id in waiting:
-                self.open(chat_id, partial(add, chat_id, other))
+                self._store.read(partial(read, other), partial(add_to, chat_id, other))
 
     def _update(self, entry: ChatSummary) -> None:
         self.entries[entry.id] = entry

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from app.storage.json_values import as_dict, as_list, read_as
-from app.storage.pictures import Page, Picture, StoredFile
+from app.storage.pictures import FileData, Page, Picture, StoredFile
 from mlx_engine.contract.requests import AttachedImage, Message
 from mlx_engine.formats.pdf_prompts import page_text
 from mlx_engine.media.pdfs import PdfPage
@@ -54,7 +54,7 @@ class Attachment:
         pages = (page if at < count else replace(page, sent="no") for at, page in enumerate(self.page_list))
         return replace(self, page_list=tuple(pages))
 
-    def filled(self, files: Mapping[str, bytes]) -> "Attachment":
+    def filled(self, files: FileData) -> "Attachment":
         """Return the attachment with the data of its files, by digest."""
         pages = (replace(page, picture=page.picture and page.picture.filled(files)) for page in self.page_list)
         document = self.document and self.document.filled(files)

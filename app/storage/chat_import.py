@@ -17,7 +17,7 @@ from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.json_values import as_dict, as_text, as_time
-from app.storage.pictures import StoredFile
+from app.storage.pictures import FileData, StoredFile
 from app.storage.recognition import KnownChats
 from app.storage.records import chat_from_json, files_of
 from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database
@@ -49,6 +49,7 @@ class ImportOutcome:
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
         remark: about missing data.
+        files: data of images that the chats have without it.
     """
 
     chats: list[ImportedChat] = field(default_factory=list)
@@ -56,6 +57,7 @@ class ImportOutcome:
     known: int = 0
     grown: list[tuple[str, Chat]] = field(default_factory=list)
     remark: str = ""
+    files: FileData = field(default_factory=dict[str, bytes])
 
 
 def _ignore(share: float) -> None: ...
@@ -74,15 +76,34 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
     """
     found = read(file, progress)
-    lost: list[tuple[str, list[StoredFile]]] = []  # files of known messages, which the library may lack
+    try:
+        return _store(store, found, file.name, taken, progress)
+    finally:
+        if isinstance(found.files, ChatGptFiles):
+            found.files.close()
+
+
+def fill(nodes: Iterable[Node], files: FileData) -> None:
+    """Give messages the data of their files."""
+    for node in nodes:
+        node.attachments = tuple(one.filled(files) for one in node.attachments)
+
+
+class _NoData:
+    def get(self, digest: str, default: bytes, /) -> bytes:
+        return b""
+
+
+def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], progress: Progress) -> ImportOutcome:
+    lost: list[tuple[str, Node]] = []  # known messages whose files the library may lack
     completed: list[tuple[str, Node]] = []  # known messages with more images in the file
-    outcome, known, ids = ImportOutcome(remark=found.remark), KnownChats(store), set(taken)
+    outcome, known, ids = ImportOutcome(remark=found.remark, files=found.files), KnownChats(store), set(taken)
     for one in _reported(found.chats, progress, 0.4, 0.7):
         chat = one.chat
         if (stored := known.find(chat, one.dated)) is not None:
             outcome.known += 1
-            twins = [(twin.id, files_of(one.node)) for one, twin in stored[1].twins.items() if one.node is not None]
-            lost += [twin for twin in twins if twin[1]]
+            twins = [(twin.id, one.node) for one, twin in stored[1].twins.items() if one.node is not None]
+            lost += [twin for twin in twins if files_of(twin[1])]
             completed += [(twin.id, node) for node, twin in stored[1].more_images()]
             for node in (missing := stored[1].missing_nodes()):
                 if node.id in ids or store.has_any([node]):
@@ -100,18 +121,44 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     used = {one.folder for one in outcome.chats}
     outcome.folders = [folder for folder in found.folders if folder.id in used]
     storing = _reported(outcome.chats, progress, 0.7, 1.0)
-    snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in storing)
     try:
         if completed:
-            store.complete(completed)
+            store.complete(_filled(completed, found.files))
         if lost:
-            store.restore_files(lost)
-        store.save_all(snapshots, outcome.folders)
+            store.restore_files((at, files_of(node)) for at, node in _filled(lost, found.files, only_for=store.lacks))
+        store.save_all(_snapshots(storing, found.files), outcome.folders)
     except sqlite3.OperationalError as error:
         raise UserError(
-            "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=file.name, reason=wording.disk_fault(error)
+            "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=name, reason=wording.disk_fault(error)
         ) from error
     return outcome
+
+
+def _filled(
+    messages: Iterable[tuple[str, Node]], files: FileData, only_for: Callable[[list[StoredFile]], bool] = bool
+) -> Iterator[tuple[str, Node]]:
+    """Yield messages with the data of their files, one at a time.
+
+    Args:
+        messages: ids and messages.
+        files: the data, which isn't kept.
+        only_for: whether the data of a message's files is needed.
+    """
+    for message, node in messages:
+        if files and only_for(files_of(node)):
+            fill((node,), files)
+        yield message, node
+        if files:
+            fill((node,), _NoData())
+
+
+def _snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapshot]:
+    """Yield the chats with the data of their files, one at a time."""
+    for one in chats:
+        fill(one.chat.root.below(), files)
+        yield Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned)
+        if files:
+            fill(one.chat.root.below(), _NoData())
 
 
 def _reported(items: Sequence[_T], progress: Progress, first: float, last: float) -> Iterator[_T]:
@@ -149,8 +196,8 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
             "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         ) from error
-    with ChatGptFiles(file if is_archive else file.parent) as files:
-        return from_json(data, name, progress, files)
+    del text
+    return from_json(data, name, progress, ChatGptFiles(file if is_archive else file.parent))
 
 
 def _too_large(name: str) -> UserError:
@@ -181,7 +228,7 @@ def from_json(data: object, name: str, progress: Progress = _ignore, files: Chat
             "“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         )
-    imported = ImportedChats()
+    imported = ImportedChats(files=files)
     for one in _reported(conversations, progress, 0.1, 0.4):
         try:
             chat = chatgpt_import.chat_from(one, files)
@@ -207,7 +254,8 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> Impo
         if folder.id and folder.name:
             imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
-    files = dict(_files(as_dict(data.get("files"))))
+    encoded = data.get("files")
+    files = dict(_files(encoded)) if isinstance(encoded, dict) else {}
     for one in _reported(chats, progress, 0.1, 0.4):
         try:
             chat = chat_from_json(one, files)
@@ -219,9 +267,10 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> Impo
     return imported
 
 
-def _files(found: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that are what their digests say."""
-    for digest, encoded in found.items():
+def _files(found: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Remove the files from a dictionary, and yield those that are what their digests say."""
+    while found:  # frees each text
+        digest, encoded = found.popitem()
         with suppress(ValueError):
             data = base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
             if StoredFile.of(data).digest == digest:

@@ -1,10 +1,9 @@
 """Images and pages of PDFs in messages, and the files that chats keep of them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, Protocol
 
 from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.media.pdfs import Why
@@ -12,6 +11,12 @@ from mlx_engine.media.pdfs import Why
 _MOST = 1_000_000  # pixels of a side, or frames
 
 Sent = Literal["text", "picture", "no"]
+
+
+class FileData(Protocol):
+    """Data of files, by digest: a dictionary, or what reads them when they are needed."""
+
+    def get(self, digest: str, default: bytes, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class StoredFile:
     def of(cls, data: bytes) -> "StoredFile":
         return cls(sha256(data).hexdigest(), data)
 
-    def filled(self, files: Mapping[str, bytes]) -> "StoredFile":
+    def filled(self, files: "FileData") -> "StoredFile":
         """Return the file with its data from `files`, by digest."""
         return replace(self, data=files.get(self.digest, self.data))
 
@@ -55,7 +60,7 @@ class Picture:
     def lost(self) -> bool:
         return not self.file.data
 
-    def filled(self, files: Mapping[str, bytes]) -> "Picture":
+    def filled(self, files: "FileData") -> "Picture":
         """Return the image with its data from `files`, by digest, and with a valid size."""
         width, height, frames = (min(max(number, 1), _MOST) for number in (self.width, self.height, self.frames))
         return replace(self, file=self.file.filled(files), width=width, height=height, frames=frames)

@@ -17,7 +17,7 @@ from app.storage import schema, wording
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, as_time, parse_json
-from app.storage.pictures import StoredFile
+from app.storage.pictures import FileData, StoredFile
 from app.storage.records import node_from
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder
@@ -55,6 +55,7 @@ class ImportedChats:
     presets: list[Preset] = field(default_factory=list)
     comparisons: list[ComparisonRecord] = field(default_factory=list)
     remark: str = ""  # about missing data
+    files: FileData = field(default_factory=dict[str, bytes])  # of images that the chats have without data
 
 
 def read_database(file: Path) -> ImportedChats:

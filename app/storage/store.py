@@ -213,6 +213,11 @@ class Store:
                 db.execute("UPDATE message SET text = ?, details = ? WHERE id = ?", values)
                 _add_files(db, message, files_of(node))
 
+    def lacks(self, files: Iterable[StoredFile]) -> bool:
+        """Whether one of the files isn't stored."""
+        found = "SELECT 1 FROM file WHERE digest = ?"
+        return any(self._db.execute(found, (one.digest,)).fetchone() is None for one in files)
+
     def usage(self) -> FileUsage:
         """Return how many files the chats have, and their size."""
         return FileUsage(*self._db.execute("SELECT count(*), coalesce(sum(length(data)), 0) FROM file").fetchone())

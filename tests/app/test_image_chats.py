@@ -85,7 +85,8 @@ def test_the_prompt_begins_as_before_after_another_chat_or_a_restart(begin: Begi
 
 
 def test_a_reply_that_was_cut_off_continues_with_the_same_images(begin: Begin, data: Path) -> None:
-    app = begin(ScriptedEngine([[commit("A"), done(reason="length")], answer(" lake.")], SEES), data=data)
+    app = begin(ScriptedEngine([[commit("A", 1), done(reason="length", tokens=1)], answer(" lake.")], SEES), data=data)
+    app.session.set_new_chats(replace(app.session.new_chats, max_tokens=1))
     ask_about_image(app, landscape())
     app.session.resume(app.session.chat.turns[0])
     app.idle()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from app.storage import chat_export, chat_import, schema, store
+from app.storage import chat_export, chat_import, chatgpt_import, schema, store
 from app.storage.attachments import Attachment
 from app.storage.chat_import import import_into
 from app.storage.chat_tree import Chat
@@ -25,6 +25,7 @@ from app.storage.records import chat_from_json, chat_to_json, files_in
 from app.storage.salvage import read_database
 from app.storage.store import FileUsage, Snapshot, Store
 from mlx_engine.contract.errors import UserError
+from tests.app.conftest import Begin
 from tests.app.test_pictures import answered, attachments, contents, encoded, rows
 from tests.app.test_transfer import message, summary
 
@@ -278,7 +279,9 @@ def test_images_of_a_chatgpt_export_come_along(tmp_path: Path, kind: str) -> Non
     with closing(Store(None)) as opened:
         (one,) = import_into(opened, place).chats
         assert import_into(opened, place).known == 1 and len(owned(opened)) == 2
-    (turn,) = one.chat.turns
+        stored = opened.load(one.chat.id)
+        assert files_in(one.chat) == {} and stored is not None
+    (turn,) = stored.turns
     assert turn.asked is not None and turn.prompt == "[image asset pointer]\n\nWhat is it?"
     assert [(file.name, file.picture and file.picture.file.data) for file in turn.asked.attachments] == [
         ("My photo.png", first),
@@ -305,3 +308,52 @@ def test_an_export_whose_images_are_incomplete_offers_no_new_messages(tmp_path: 
     (turn,) = chat.turns
     assert turn.asked is not None and turn.prompt == "[image asset pointer]\n\nWhat is it?"
     assert [file.picture and file.picture.file.data for file in turn.asked.attachments] == [first, states[1]]
+
+
+def test_an_import_holds_the_images_of_one_chat_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exports have thousands of images, which together can be larger than the memory."""
+    conversations = []
+    for number in range(6):
+        found = json.loads(json.dumps(conversation()).replace("A1b2", f"A{number}").replace("00c3", f"{number}c"))
+        conversations.append(found | {"conversation_id": f"c{number}", "create_time": 5.0 + number})
+        (tmp_path / f"file-A{number}-a.png").write_bytes(encoded("PNG", (8 + number, 6)))
+        (tmp_path / f"file_{number}c-b.jpg").write_bytes(encoded("JPEG", (8 + number, 6)))
+    (tmp_path / "conversations.json").write_text(json.dumps(conversations))
+    chats, most = list[Chat](), 0
+    original = store._write
+
+    def write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
+        nonlocal most
+        original(db, snapshot)
+        most = max(most, sum(len(files_in(chat)) for chat in chats))
+
+    make = chatgpt_import.chat_from
+    monkeypatch.setattr(chatgpt_import, "chat_from", lambda *given: chats.append(make(*given)) or chats[-1])
+    monkeypatch.setattr(store, "_write", write)
+    with closing(Store(None)) as opened:
+        import_into(opened, tmp_path)
+        assert most == 2 and len(owned(opened)) == 12
+
+
+def test_added_messages_of_a_newer_export_have_their_images(begin: Begin, tmp_path: Path) -> None:
+    app, data = begin(), conversation()
+    (tmp_path / "file-A1b2-a.png").write_bytes(first := encoded("PNG"))
+    (tmp_path / "file_00c3-b.jpg").write_bytes(encoded("JPEG"))
+    older = json.loads(json.dumps(data))
+    (tmp_path / "conversations.json").write_text(json.dumps([older]))
+    app.library.import_file(tmp_path)
+    app.until(lambda: len(app.library.entries) == 1 and app.library.importing is None)
+    part = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-A1b2"}
+    data["mapping"]["2"]["children"] = ["3"]
+    data["mapping"]["3"] = {"parent": "2", "children": [], "message": message("user", part, "And again?")}
+    (tmp_path / "conversations.json").write_text(json.dumps([data | {"current_node": "3"}]))
+    app.library.import_file(tmp_path)
+    app.until(lambda: any("New messages" in text for text in app.notices))
+    app.press("Add Messages")
+    app.until(lambda: any("Added the new messages" in text for text in app.notices))
+    (chat,) = app.library.entries
+    app.session.open_chat(chat)
+    app.until(lambda: app.session.chat.id == chat)
+    added = app.session.chat.turns[-1].asked
+    assert added is not None and added.text == "And again?"
+    assert [file.picture and file.picture.file.data for file in added.attachments] == [first]
