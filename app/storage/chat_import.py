@@ -268,7 +268,7 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> Impo
 
 
 def _files(found: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Remove the files from a dictionary, and yield those that are what their digests say."""
+    """Take the files out of a dictionary, and yield those that fit their digests."""
     while found:  # frees each text
         digest, encoded = found.popitem()
         with suppress(ValueError):
