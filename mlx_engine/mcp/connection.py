@@ -82,8 +82,9 @@ class McpConnection:
 
     def kill(self) -> None:
         """Kill the server's program, if it hasn't ended."""
-        if self._link.process is not None:
-            kill(self._link.process)
+        process = self._link.process
+        if process is not None and process.returncode is None:  # otherwise another program may have its ID
+            kill(process)
 
     async def call(self, tool: Tool, arguments: str, progress: Callable[[str], None], started: Callable[[], None]) -> ToolResult:
         """Call a tool, after connecting if needed.

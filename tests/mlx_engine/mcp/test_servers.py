@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.mcp import transports
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
@@ -284,6 +285,16 @@ def test_children_of_a_server_that_died_are_ended(single: RunningServers, leaves
     children = forked(single, leaves)
     assert code(single.ask("die")) == "tool_server_gone"
     wait_until(lambda: not any(map(is_running, children)))
+
+
+def test_no_signal_is_sent_to_a_server_that_ended_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program may have its process ID by now."""
+    servers, sent = RunningServers(made("dies_at_once")), list[int]()
+    servers.start(["made"])
+    servers.wait("made", "failed")
+    monkeypatch.setattr(transports.os, "killpg", lambda group, _: sent.append(group))
+    servers.close()
+    assert sent == []
 
 
 def test_children_of_a_server_that_is_removed_are_ended(single: RunningServers) -> None:
