@@ -306,6 +306,8 @@ class _Reply:
 
     def _used(self, kernels: Collection[str]) -> list[str]:
         """Return the kernels that may have run in the passes that weren't read."""
+        if not self._rows:
+            return []
         few = [rows for rows in self._rows if rows <= ROWS]
         used = [name for name in kernels if any(runs(rows, self._operations.kernel(name).rows) for rows in few)]
         return sorted(name for name in kernels if name == "kv_injection" or name in used)
@@ -358,6 +360,7 @@ class _Reply:
         done, chunks = branch.reused, prefill(*parts, stops, pace, self._images.prompt)
         while True:
             began = self._tally.clock()
+            self._rows = ()  # the tower runs no kernels
             for _ in self._images.read_before(done, stops):
                 yield []
                 self._check(stream)

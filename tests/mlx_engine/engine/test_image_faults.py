@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.calibration import saved_calibration
+from mlx_engine.calibration import kernel_selection, saved_calibration
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import AttachedImage, CountTokens, LoadPair, Message
 from mlx_engine.contract.whole_replies import fold
+from mlx_engine.decoding import prefill
 from mlx_engine.decoding.prefill import Pace
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
@@ -26,7 +27,7 @@ from mlx_engine.loading import image_reader
 from mlx_engine.media.images import image_size, pixels
 from tests.mlx_engine.asking import failure, reply
 from tests.mlx_engine.conftest import loaded
-from tests.mlx_engine.engine.failing_kernels import INTERACTIVITY, FailingKernels
+from tests.mlx_engine.engine.failing_kernels import HANG, INTERACTIVITY, FailingKernels
 from tests.mlx_engine.engine.seeing import VISION, asked, picture, seeing
 from tests.mlx_engine.engine.test_turns import begin
 from tests.mlx_engine.targets.target_passes import before_each_pass
@@ -190,6 +191,28 @@ def test_no_suspected_kernel_runs_after_the_wait_for_an_image(engine: Engine, ke
     free.set()
     running.finish()
     assert len(running.whole.tokens) == 3 and counted.calls.total() == before
+
+
+@pytest.mark.parametrize("chunk", [16, 512])
+def test_an_error_of_the_tower_blames_no_kernel(engine: Engine, kernels: pytest.MonkeyPatch, chunk: int) -> None:
+    """Even after a chunk with so few rows that kernels may have run it."""
+    passes, failed, load = list[int](), list[list[int]](), image_reader.load_tower
+
+    def fail(*arguments: Any) -> Any:
+        if not failed:
+            failed.append([*passes])
+            raise RuntimeError(HANG)
+        return load(*arguments)
+
+    kernels.setattr(prefill, "CHUNK", chunk)
+    kernels.setattr(engine.pair, "pace", Pace(16))
+    kernels.setattr(image_reader, "load_tower", fail)
+    before_each_pass(engine.pair.target, kernels, passes.append)
+    operations = FailingKernels().operations
+    engine.pair.use(operations)
+    got = reply(engine, asked(SHOWN, max_tokens=3, reuse=False))
+    assert len(got.tokens) == 3 and got.stats.gpu_error and [bool(rows) for rows in failed] == [chunk == 16]
+    assert kernel_selection.known(engine.pair) is None and engine.pair.operations is operations
 
 
 def test_a_chunk_with_an_image_that_took_too_long_is_tried_again(engine: Engine, kernels: pytest.MonkeyPatch) -> None:
