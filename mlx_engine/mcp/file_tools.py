@@ -14,7 +14,7 @@ import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, count, islice
 
 _LARGEST = 20_000_000  # bytes of a file to read
 _LARGEST_SEARCHED = 2_000_000  # bytes of a file to search
@@ -46,10 +46,9 @@ class Files:
     def __init__(self, folders: Sequence[str]) -> None:
         self._roots: dict[str, str] = {}
         for folder in dict.fromkeys(map(os.path.realpath, folders)):
-            name = base = os.path.basename(folder) or "disk"
-            while name in self._roots:
-                name = f"{base} {len(self._roots) + 1}"
-            self._roots[name] = folder
+            base = os.path.basename(folder) or "disk"
+            names = chain([base], (f"{base} {number}" for number in count(2)))
+            self._roots[next(name for name in names if name not in self._roots)] = folder
 
     def list_folder(self, path: str = "") -> str:
         """Return the entries of a folder, or the chosen folders."""

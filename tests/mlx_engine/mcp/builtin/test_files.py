@@ -200,6 +200,12 @@ def test_folders_with_one_name_are_numbered(tmp_path: Path) -> None:
     assert tools.read_file("Notes 2/which.txt") == tools.read_file(str(tmp_path / "b/Notes/which.txt")) == "b"
 
 
+@given(folders=st.lists(st.sampled_from(["A", "A 2", "A 3", "B"]), max_size=8))
+def test_each_folder_has_a_name_of_its_own(folders: list[str]) -> None:
+    shown = Files([f"/no/{number}/{name}" for number, name in enumerate(folders)]).list_folder().splitlines()
+    assert len({*shown}) == len(folders or [""])
+
+
 def test_without_folders_nothing_is_read() -> None:
     assert Files([]).list_folder() == "[No folder is chosen.]"
     with pytest.raises(ValueError, match="no folder is chosen"):
