@@ -1,0 +1,172 @@
+"""Streams that share passes say what they say alone, however they are scheduled."""
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
+from mlx_engine.decoding.costs import PLAIN_STEP
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.sampling import Penalties
+from mlx_engine.decoding.scheduler import Scheduler, decode
+from mlx_engine.decoding.stream import Stream
+from mlx_engine.engine.engine import Engine
+from mlx_engine.formats.token_grammar import reply_grammar
+from tests.examples import SAMPLE, sampled
+from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.decoding.streams import Scripted, SometimesWrong, prefilled
+from tests.mlx_engine.decoding.test_schedules import PASSES
+from tests.mlx_engine.formats.made_schemas import made_schema
+from tests.mlx_engine.formats.test_grammar import is_ascii, letters
+
+END = 127  # the end token of `letters`
+LONGEST = 10 if SAMPLE else 40  # tokens of a stream
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A stream to run alone and next to others.
+
+    Attributes:
+        wrong: rows of drafts that lookup gets wrong.
+        schema: seed of a schema that the text follows.
+        end: position of a token, in the text without it, that ends the text.
+        begins: number of turns of all streams before its first.
+        stop: number of its steps after which it is closed.
+    """
+
+    prompt: tuple[int, ...]
+    sampling: Sampling
+    seed: int
+    passes: tuple[Any, ...]
+    limit: int
+    wrong: tuple[int, ...]
+    schema: int | None
+    end: int | None
+    queued: bool
+    begins: int
+    stop: int | None
+
+    def stream(self, engine: Engine, text: list[int] | None = None) -> Stream:
+        """Return the stream, with its prompt computed.
+
+        Args:
+            engine: has the pair.
+            text: what the stream says, if known.
+        """
+        options: dict[str, Any] = {"queue_ahead": self.queued and self.schema is None}
+        ends = {END} if self.schema is not None else set()
+        if text is not None:
+            options["copies"] = SometimesWrong(text, self.wrong)
+        if text is not None and self.end is not None:
+            ends.add(text[self.end % len(text)])
+        options["ends"] = frozenset(ends)
+        stream = prefilled(engine.pair, self.prompt, Scripted(self.passes), self.limit, self.sampling, self.seed, **options)
+        if self.schema is not None:
+            request = GenerationRequest(messages=(Message("user", "Hi"),), schema=json.dumps(made_schema(self.schema)))
+            grammar = reply_grammar(letters(), request, (), 0)
+            stream.penalties = Penalties(self.sampling, self.prompt, grammar=grammar)
+            stream.chooser._grammar = grammar
+        return stream
+
+
+@dataclass
+class Playing:
+    """A stream that is running next to others."""
+
+    spec: Spec
+    stream: Stream
+    steps: Iterator[Any]
+    said: list[int] = field(default_factory=list)
+    count: int = 0
+    ended: bool = False
+
+    def turn(self) -> None:
+        try:
+            step = next(self.steps)
+        except StopIteration:
+            self.ended = True
+            return
+        if step is not None:
+            self.said += step.tokens
+            self.count += 1
+        if self.spec.stop == self.count:
+            self.steps.close()  # type: ignore[attr-defined]
+            self.ended = True
+
+
+SCHEMAS = [seed for seed in range(60) if is_ascii(made_schema(seed))]
+SPECS = st.builds(
+    Spec,
+    prompt=st.lists(st.integers(3, 120), min_size=1, max_size=20).map(tuple),
+    sampling=st.sampled_from([Sampling(), Sampling(0.7), Sampling(1.0, top_p=0.9), Sampling(0.8, presence_penalty=0.5)]),
+    seed=st.integers(0, 2**64 - 1),
+    passes=st.lists(PASSES, min_size=1, max_size=4).map(tuple),
+    limit=st.integers(1, LONGEST),
+    wrong=st.lists(st.integers(0, 8), min_size=1, max_size=3).map(tuple),
+    schema=st.none() | st.none() | st.sampled_from(SCHEMAS),
+    end=st.none() | st.none() | st.integers(0, LONGEST),
+    queued=st.booleans(),
+    begins=st.integers(0, 12),
+    stop=st.none() | st.none() | st.integers(1, 6),
+)
+
+
+def plain(spec: Spec) -> Spec:
+    """Return the stream without drafts, whose text nothing ends but its limit and its schema."""
+    return replace(spec, passes=(PLAIN_STEP,), queued=False, end=None)
+
+
+def said(engine: Engine, stream: Stream) -> list[int]:
+    return [token for step in decode(stream, engine.pair.target) if step is not None for token in step.tokens]
+
+
+@pytest.fixture(scope="module")
+def rotating() -> Engine:
+    return loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter")
+
+
+@pytest.mark.parametrize("pair", ["tiny", "windows", "rotating", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
+@sampled(3, 160)
+@given(specs=st.lists(SPECS, min_size=1, max_size=8), order=st.integers(0, 1 << 30))
+def test_streams_say_what_they_say_alone(pair, request, specs, order):
+    """Streams begin, and are closed, at any turn. Then caches and context are where the next turn continues."""
+    engine, draw, turn = request.getfixturevalue(pair), random.Random(order), 0
+    if pair not in ("tiny", "tiny2"):  # whose vocabulary is that of `letters`
+        specs = [replace(spec, schema=None) for spec in specs]
+    texts = [said(engine, plain(spec).stream(engine)) for spec in specs]
+    wanted = [said(engine, spec.stream(engine, text)) for spec, text in zip(specs, texts, strict=True)]
+    scheduler, playing = Scheduler(), list[Playing]()
+    waiting = [(spec, spec.stream(engine, text)) for spec, text in zip(specs, texts, strict=True)]
+    for spec, stream in waiting:
+        playing.append(Playing(spec, stream, decode(stream, engine.pair.target, scheduler, alone=lambda: len(specs) == 1)))
+    while going := [each for each in playing if not each.ended]:
+        ready = [each for each in going if each.spec.begins <= turn] or going
+        draw.choice(ready).turn()
+        turn += 1
+        assert turn < 10_000
+    assert not scheduler._streams
+    for each, text, alone in zip(playing, texts, wanted, strict=True):
+        assert alone == text[: len(alone)]
+        assert each.said == (alone if each.spec.stop is None or each.count < each.spec.stop else alone[: len(each.said)])
+        continues(engine, each)
+
+
+def continues(engine: Engine, played: Playing) -> None:
+    """Check that the caches contain the tokens, but perhaps the last, and nothing else."""
+    stream, tokens = played.stream, [*played.spec.prompt, *played.said]
+    assert len(tokens) - 1 <= stream.caches.length <= len(tokens)
+    assert stream.context is not None and stream.context.position == stream.caches.length
+    rest = mx.array([*tokens[stream.caches.length :], 7], mx.uint32)
+    caches, context = engine.pair.target.caches(), engine.pair.drafter.context()
+    list(prefill(engine.pair.target, caches, [*tokens, 7], engine.pair.drafter, context))
+    logits = [engine.pair.target.forward(rows, held)[-1] for rows, held in ((rest, stream.caches), (rest[-1:], caches))]
+    np.testing.assert_allclose(*(np.array(each) for each in logits), rtol=0, atol=1e-3)
