@@ -1,11 +1,13 @@
 """The passes of replies that are decoded at the same time.
 
 In its turn, a reply makes a pass over the rows of all replies that are ready, then reads its own rows. The others read theirs in
-their turns. A reply joins or leaves between two passes, without touching another one's caches.
+their turns. A reply joins or leaves between two passes, without touching another one's caches. While replies are decoding, chunks
+of others' prompts alternate with passes.
 """
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 import mlx.core as mx
 
@@ -13,6 +15,7 @@ from mlx_engine.decoding.stream import Step, Stream, run_pass
 from mlx_engine.targets.target import StreamRows, Target
 
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
+_LONGEST_WAIT = 64  # turns that a chunk waits for a pass
 _PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
 
 
@@ -21,6 +24,9 @@ class Scheduler:
 
     def __init__(self) -> None:
         self._streams: dict[Stream, Callable[[float], None]] = {}
+        self._passes = 0  # made so far
+        self._passes_at_chunk = -1  # when the latest chunk of a prompt was made
+        self._chunks = deque[object]()  # that wait, in order
 
     def join(self, stream: Stream, share: Callable[[float], None]) -> None:
         """Let a stream share passes until `leave`.
@@ -34,6 +40,22 @@ class Scheduler:
     def leave(self, stream: Stream) -> None:
         """Make no more passes for a stream in others' turns."""
         self._streams.pop(stream, None)
+
+    def before_chunk(self) -> Iterator[None]:
+        """Yield in each turn in which a chunk of a prompt must wait.
+
+        A stream waits for one chunk only, whichever prompt it is of. Prompts take turns.
+        """
+        own = object()
+        self._chunks.append(own)
+        try:
+            for _ in range(_LONGEST_WAIT):
+                if not self._streams or (self._passes != self._passes_at_chunk and self._chunks[0] is own):
+                    break
+                yield
+        finally:
+            self._chunks.remove(own)
+        self._passes_at_chunk = self._passes
 
     def partners(self, stream: Stream, target: Target) -> list[Stream]:
         """Return the other streams that can share passes with this one."""
@@ -50,36 +72,59 @@ class Scheduler:
         for each in ready:
             each.controller.streams = len(ready)
         if not stream.unread:
-            _make_pass(ready, target)
+            self._make_pass(ready, target)
         if all(each.propose() is not None for each in ready):
-            _make_pass(ready, target)
+            self._make_pass(ready, target)
         step = stream.read()
         seconds = time.perf_counter() - began
-        for other in partners:
+        for other in ready[1:]:
             self._streams[other](seconds)
         return step
 
+    def step_alone(self, stream: Stream, target: Target, alone: bool) -> Step:
+        """Make a stream's next pass, and read it.
 
-def _make_pass(streams: Sequence[Stream], target: Target) -> None:
-    """Make the next pass of streams that can propose rows."""
-    if len(streams) == 1:
-        run_pass(streams[0], target)
-        return
-    try:
-        parts = []
-        for stream in streams:
+        Args:
+            stream: the stream.
+            target: makes the pass.
+            alone: whether no other reply runs before the next step.
+        """
+        self._passes += 1
+        stream.controller.streams = 1
+        if not stream.unread:
+            run_pass(stream, target)
+        queues = alone and not stream.opens
+        if queues:
+            run_pass(stream, target)
+        step = stream.read()
+        # A step is yielded before a pass that fails
+        if queues and not (stream.ended or stream.unread or stream.penalties.stuck):
             rows = stream.propose()
-            assert rows is not None
-            rows.shared = True
-            parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
-        results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
-        for stream in reversed(streams):
-            logits, features = results.pop()
-            stream.accept(logits, None if stream.context is None else features)
-    except BaseException:
-        for stream in streams:
-            stream.lost = True
-        raise
+            if rows is not None and rows.can_wait:
+                run_pass(stream, target)
+        return step
+
+    def _make_pass(self, streams: Sequence[Stream], target: Target) -> None:
+        """Make the next pass of streams that can propose rows."""
+        self._passes += 1
+        if len(streams) == 1:
+            run_pass(streams[0], target)
+            return
+        try:
+            parts = []
+            for stream in streams:
+                rows = stream.propose()
+                assert rows is not None
+                rows.shared = True
+                parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
+            results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
+            for stream in reversed(streams):
+                logits, features = results.pop()
+                stream.accept(logits, None if stream.context is None else features)
+        except BaseException:
+            for stream in streams:
+                stream.lost = True
+            raise
 
 
 def decode(
@@ -117,7 +162,7 @@ def decode(
                 yield None
                 continue
             waits = 0
-            step = scheduler.step(stream, partners, target) if partners else _step_alone(stream, target, alone())
+            step = scheduler.step(stream, partners, target) if partners else scheduler.step_alone(stream, target, alone())
             fresh += len(step.tokens)
             if fresh >= _CLEAR_EVERY:
                 mx.clear_cache()
@@ -130,20 +175,3 @@ def decode(
     finally:
         scheduler.leave(stream)
     stream.close()  # not after an error, which leaves nothing to continue
-
-
-def _step_alone(stream: Stream, target: Target, alone: bool) -> Step:
-    """Make a stream's next pass, and read it."""
-    if not stream.unread:
-        run_pass(stream, target)
-    queues = alone and not stream.opens
-    stream.controller.streams = 1
-    if queues:
-        run_pass(stream, target)
-    step = stream.read()
-    # A step is yielded before a pass that fails
-    if queues and not (stream.ended or stream.unread or stream.penalties.stuck):
-        rows = stream.propose()
-        if rows is not None and rows.can_wait:
-            run_pass(stream, target)
-    return step

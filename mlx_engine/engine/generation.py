@@ -368,6 +368,12 @@ class _Reply:
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
+            for _ in self._turns.scheduler.before_chunk() if done < last else ():
+                yield []
+                self._check(stream)
+                if self._cancel.is_set():
+                    self._reason = "cancelled"
+                    return
             self._rows = [chunk_end(done, last, stops, pace, self._images.prompt) - done]
             following = next(chunks, None)  # also places the caches if no chunk is left
             if following is None:

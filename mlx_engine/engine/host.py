@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_ACTIVE = 4  # background replies that are generated at the same time
+MAX_ACTIVE = 16  # background replies that are generated at the same time, if memory allows it
 MAX_QUEUED = 32  # background replies that wait
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
@@ -56,7 +56,8 @@ class _HostRun(Run):
 class EngineHost:
     """An `EngineClient` of an engine in this process.
 
-    Replies take turns of one step: a chunk of the prompt, or a pass of decoding. A foreground reply has every second turn. Tokens
+    Replies take turns of one step: a chunk of the prompt, or a pass of decoding, which they share. A foreground reply has every
+    second turn. A reply for which there isn't enough memory has empty steps until others have ended. Tokens
     are counted in a turn of their own. Other requests, and exact replies, wait until all running replies have ended, and run alone;
     later requests wait for them.
 

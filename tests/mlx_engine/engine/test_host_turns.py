@@ -78,7 +78,7 @@ def gaps(order: list[Any], name: int) -> int:
 
 
 def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
-    host = Host()
+    host = Host(max_active=4)
     for name in range(1, 7):
         host.submit(named(name, 20))
     order = host.run()
@@ -92,7 +92,7 @@ def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
 
 
 def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:
-    host = Host()
+    host = Host(max_active=4)
     for name in range(1, 9):
         host.submit(named(name, 30))
     host.submit(named(9, 10, foreground=True))

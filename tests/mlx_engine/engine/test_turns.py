@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import given
@@ -218,6 +218,29 @@ def test_replies_share_all_their_passes(tiny, monkeypatch, options, width):
             one.step()
     assert [one.whole.tokens for one in running] == [wanted] * 3
     assert rows[rows.index(3 * width) :][:4] == [3 * width] * 4
+
+
+@pytest.mark.parametrize("decoding", [1, 2])
+def test_chunks_of_prompts_alternate_with_passes(tiny, monkeypatch, decoding):
+    """However many prompts are read, a stream waits for one chunk at most. Prompts take turns."""
+    monkeypatch.setattr(prefill, "CHUNK", 8)
+    made: list[tuple[int, int]] = []  # reply, rows
+    options = {"mode": "plain", "ignore_eos": True}
+    running = [begin(tiny, tokens(PROMPT, max_tokens=90, **options)) for _ in range(decoding)]
+    for one in running:
+        while not said(one.events):
+            one.step()
+    running += [begin(tiny, tokens(PROMPT * 6, max_tokens=2, **options)) for _ in range(3)]
+    now = [0]
+    before_each_pass(tiny.pair.target, monkeypatch, lambda rows: made.append((now[0], rows)))
+    while any(not said(one.events) for one in running):
+        for now[0], one in enumerate(running):
+            one.step()
+    chunks = [reply for reply, rows in made if rows == 8]
+    assert all(8 not in (earlier, later) or earlier != later for (_, earlier), (_, later) in pairwise(made))
+    assert chunks[:9] == [decoding, decoding + 1, decoding + 2] * 3
+    for one in running:
+        one.steps.close()
 
 
 def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
