@@ -1,6 +1,6 @@
 """The message field. Return sends, and Shift-Return starts a new line."""
 
-from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QDropEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QScrollArea, QSizePolicy, QWidget
 
@@ -159,7 +159,8 @@ class _FileArea(QScrollArea):
     def __init__(self, theme: Theme, files: AttachmentChips) -> None:
         super().__init__()
         self._theme, self._files = theme, files
-        self._count = 0  # of chips when the range last changed
+        self._count = 0  # of chips
+        self._at_end = False  # whether to stay at the end while new chips are laid out
         self.setWidget(files)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -171,12 +172,17 @@ class _FileArea(QScrollArea):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.verticalScrollBar().rangeChanged.connect(self._follow)
+        self.verticalScrollBar().actionTriggered.connect(self._stop_following)
         self.hide()
 
     def fit(self) -> None:
-        """Show as many chips as fit after a change."""
+        """Show as many chips as fit after a change, and a new one."""
+        before, self._count = self._count, len(self._files.chips)
+        if self._count != before:
+            self._at_end = self._count > before
         self.setVisible(not self._files.isHidden())
         self.updateGeometry()
+        QTimer.singleShot(0, self, self._follow)  # the range may be as before
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -193,10 +199,12 @@ class _FileArea(QScrollArea):
 
     @Slot()
     def _follow(self) -> None:
-        """Scroll to a new chip."""
-        before, self._count = self._count, len(self._files.chips)
-        if self._count > before:
+        if self._at_end:
             self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    @Slot()
+    def _stop_following(self) -> None:
+        self._at_end = False
 
 
 class _Field(QPlainTextEdit):
