@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from mlx_engine.prefix.part_store import FORMAT
+from mlx_engine.prefix.part_file import FORMAT
 
 _READ = 1 << 16  # bytes at the start of a file
 _SAMPLES, _SAMPLE = 32, 1 << 12  # number of samples of a file, and bytes of each

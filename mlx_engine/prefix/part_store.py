@@ -9,20 +9,18 @@ This module needs no MLX, so any program can list, check, and clear a store.
 """
 
 import hashlib
-import json
 import logging
 import os
 import re
 import secrets
 import shutil
 import sqlite3
-import struct
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
@@ -30,17 +28,16 @@ import platformdirs
 from mlx_engine.prefix import index
 from mlx_engine.prefix.index import FAULTS, SELECT, part_of
 from mlx_engine.prefix.owners import NO_CHAT, OWNER_FILE, Owners, alone, locked, owner_of
-from mlx_engine.prefix.part import SavedPart, chain, packed, unpacked
+from mlx_engine.prefix.part import SavedPart, chain, packed
+from mlx_engine.prefix.part_file import content, read_header
 
 log = logging.getLogger(__name__)
 
-FORMAT = "slipstream-prefix-1"
 DEFAULT_QUOTA = 10_000_000_000  # bytes
 _QUOTA_SHARE = 0.1  # of the free disk space, if that is less
 KEEP_FREE = 5_000_000_000  # bytes of disk space
 _FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.safetensors")  # any other file in the folder is the user's
 _UNFINISHED = re.compile(r"[0-9a-f]{32}\.(.+)\.unfinished")
-_LARGEST_HEADER = 4 << 20  # bytes
 _CANDIDATES = 64  # parts that are compared with the rest of a prompt
 _BUSY_S, _DELETE_S = 2.0, 60.0  # seconds to wait for another process, in general and to delete what the user wants deleted
 _RETRY_S = 0.02  # between tries to open the index
@@ -167,7 +164,7 @@ class PrefixStore:
         """
         path = self.folder / part.file_name
         with suppress(OSError, ValueError), path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest()[:32] == part.digest and _read_header(path) == part:
+            if hashlib.file_digest(file, "sha256").hexdigest()[:32] == part.digest and read_header(path) == part:
                 return path
         self.remove([part])
         return None
@@ -191,18 +188,7 @@ class PrefixStore:
             chat: the chat that the part belongs to.
             replaces: keys of parts that the chat no longer needs.
         """
-        facts = {"format": FORMAT, "key": part.key, "pair": part.pair, "parent": part.parent, "start": str(part.start)}
-        facts |= {"tokens": packed(part.tokens).hex(), "has_states": str(int(part.has_states))}
-        given = header.get("__metadata__", {})
-        assert isinstance(given, dict)
-        head = json.dumps({**header, "__metadata__": {**given, **facts}}).encode()
-        head += b" " * (-len(head) % 8)
-        content = (struct.pack("<Q", len(head)), head, *buffers)
-        size = sum(map(len, content))
-        digest = hashlib.sha256()
-        for piece in content:
-            digest.update(piece)
-        stored = replace(part, digest=digest.hexdigest()[:32], bytes=size)
+        stored, pieces = content(part, header, buffers)
         path, owner = self.folder / stored.file_name, owner_of(chat)
         unfinished = self.folder / f"{part.key}.{owner}-{secrets.token_hex(4)}.unfinished"
 
@@ -222,9 +208,9 @@ class PrefixStore:
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 locked(file.fileno())  # otherwise another process takes the file for one of a killed process
-                if not self._change(lambda: self._shrink(size)):
+                if not self._change(lambda: self._shrink(stored.bytes)):
                     return False
-                file.writelines(content)
+                file.writelines(pieces)
                 file.flush()
                 return self._change(finish)
         except OSError as error:
@@ -373,7 +359,7 @@ class PrefixStore:
         for name, _ in known - files:
             self._execute("DELETE FROM parts WHERE key = ? AND digest = ?", (name[:32], name[33:65]))
         for name, _ in files - known:
-            part = _read_header(self.folder / name)
+            part = read_header(self.folder / name)
             if part is None or part.file_name != name:
                 (self.folder / name).unlink(missing_ok=True)
             else:
@@ -469,23 +455,6 @@ class PrefixStore:
             self._complained = True
             reason = getattr(error, "strerror", None) or error
             log.warning("Prompts can't be saved in or read from “%s” (%s)", self.folder, reason)
-
-
-def _read_header(path: Path) -> SavedPart | None:
-    """Return the part that a file contains, or None if its header is damaged."""
-    try:
-        with path.open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
-            if length > _LARGEST_HEADER:
-                return None
-            facts = json.loads(file.read(length))["__metadata__"]
-        if facts["format"] != FORMAT:
-            return None
-        tokens = unpacked(bytes.fromhex(facts["tokens"]))
-        part = SavedPart.of(facts["pair"], facts["parent"], int(facts["start"]), tokens, facts["has_states"] == "1")
-        return replace(part, digest=path.stem[-32:], bytes=path.stat().st_size)
-    except (*FAULTS, KeyError, RecursionError, AttributeError):
-        return None
 
 
 def _is_written(path: Path) -> bool:
