@@ -9,7 +9,7 @@ from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.preferences import Preferences
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
-from mlx_engine.prefix.part_store import default_folder
+from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 
 _FOLDER = "prompt_folder"  # key in the settings file
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
@@ -48,7 +48,8 @@ class SavedPrompts(QObject):
         A folder that isn't used any more is emptied.
         """
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
-        request = SavePrompts(self.folder if saves else None, int(space) * 10**9 if space.isdigit() else None)
+        quota = int(space) * 10**9 if space.isdigit() else AUTOMATIC_QUOTA
+        request = SavePrompts(self.folder if saves else None, quota)
         if request != self._applied:
             if self._applied is not None and self._applied.folder not in (None, request.folder):
                 self.clear()

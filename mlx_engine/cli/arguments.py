@@ -239,7 +239,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
         "--cache-gb",
         type=whole(1),
         metavar="N",
-        help="space in GB (default: 10, or a tenth of the free disk space, whichever is less)",
+        help="space in GB (default: as set last, or else 10 or a tenth of the free disk space, whichever is less)",
     )
 
 

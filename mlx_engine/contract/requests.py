@@ -330,7 +330,8 @@ class SavePrompts(Submitted):
 
     Attributes:
         folder: where to save; None saves nothing.
-        quota: bytes that saved prompts may take; None for the smaller of 10 GB and 10 % of the free disk space.
+        quota: bytes that saved prompts may take; 0 for the smaller of 10 GB and 10 % of the free disk space; None for what was set
+            last for this folder, or else 0.
     """
 
     folder: Path | None = None

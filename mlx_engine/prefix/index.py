@@ -12,7 +12,7 @@ from mlx_engine.prefix.part import SavedPart, unpacked
 
 INDEX = "saved-prompts.sqlite"
 _VERSION = 2
-_LARGEST_FACT = 1 << 53
+LARGEST_FACT = (1 << 53) - 1
 FAULTS = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, struct.error)  # of a disk, or of a damaged index
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parts (
@@ -49,7 +49,7 @@ def connect(folder: Path, owners: Owners, timeout: float) -> sqlite3.Connection:
             index.execute("DROP TABLE chats").fetchall()
         index.executescript(_SCHEMA)
         index.execute(f"PRAGMA user_version = {_VERSION}").fetchall()
-        if not all(0 <= fact < _LARGEST_FACT for (fact,) in index.execute("SELECT value FROM facts").fetchall()):
+        if not all(0 <= fact <= LARGEST_FACT for (fact,) in index.execute("SELECT value FROM facts").fetchall()):
             raise sqlite3.DatabaseError("damaged")
     except BaseException:
         index.close()

@@ -34,6 +34,8 @@ from mlx_engine.prefix.part_file import content, read_header
 log = logging.getLogger(__name__)
 
 DEFAULT_QUOTA = 10_000_000_000  # bytes
+AUTOMATIC_QUOTA = 0
+_QUOTA = "quota"  # name of the fact
 _QUOTA_SHARE = 0.1  # of the free disk space, if that is less
 KEEP_FREE = 5_000_000_000  # bytes of disk space
 _FILE = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.safetensors")  # any other file in the folder is the user's
@@ -75,7 +77,9 @@ class PrefixStore:
 
     Args:
         folder: created if it doesn't exist.
-        quota: bytes that the parts may take; None for the smaller of 10 GB and 10 % of the free disk space.
+        quota: bytes that the parts may take, from now on and for all processes; AUTOMATIC_QUOTA for the smaller of 10 GB and 10 %
+            of the free disk space; None for what was given last, or else AUTOMATIC_QUOTA. Opening a store deletes intact parts only
+            if a quota is given.
         keep_free: bytes of disk space to leave free.
     """
 
@@ -87,17 +91,28 @@ class PrefixStore:
         self._index_file: tuple[int, int] | None = None
         self._is_changing = self._is_closed = False
         self._complained = False
-        self.quota = quota if quota is not None else DEFAULT_QUOTA
+        self._given_quota = None if quota is None else min(quota, index.LARGEST_FACT)
+        self._automatic_quota = DEFAULT_QUOTA
         with self._guarded():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if quota is None:
-                self.quota = min(DEFAULT_QUOTA, int(shutil.disk_usage(folder).free * _QUOTA_SHARE))
-        self._change(lambda: self._shrink(0))
+            self._automatic_quota = min(DEFAULT_QUOTA, int(shutil.disk_usage(folder).free * _QUOTA_SHARE))
+        self._change(self._apply_quota)
+
+    @property
+    def quota(self) -> int:
+        """Bytes that the parts may take."""
+        noted = self.fact(_QUOTA)
+        return int(noted if noted is not None else self._given_quota or 0) or self._automatic_quota
 
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
             self._disconnect()
+
+    def _apply_quota(self) -> None:
+        if self._given_quota is not None:
+            self.note(_QUOTA, self._given_quota)
+            self._shrink(0)
 
     # Lookup
 
@@ -313,6 +328,8 @@ class PrefixStore:
                 self._index = index.connect(self.folder, self._owners, _BUSY_S)
                 self._index_file = index.identity(self.folder)
                 index.transact(self._index, self._match_index_to_files)
+                if self._given_quota is not None and self.fact(_QUOTA) is None:  # built again
+                    self.note(_QUOTA, self._given_quota)
                 deque(self._all(), maxlen=0)  # raises if a row is damaged
                 self._erase()
                 return

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli.main import main
+from mlx_engine.prefix import index, part_store
 from mlx_engine.prefix.part_store import PrefixStore
 from tests.mlx_engine.prefix.saved_parts import damage, save, tokens_of
 
@@ -29,6 +30,24 @@ def test_saved_prompts_are_listed_verified_and_cleared(tmp_path: Path, capsys: p
     assert run("verify") == {"good": 3, "deleted": 1}
     assert run("clear")["left"] == 0
     assert not list(tmp_path.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("command", ["list", "verify"])
+def test_listing_and_verifying_delete_no_intact_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Not even with an index from before quotas were saved, and more prompts than fit by default."""
+    store = PrefixStore(tmp_path, 10**9)
+    save(store, tokens_of(1, 1024))
+    store.close()
+    monkeypatch.setattr(part_store, "DEFAULT_QUOTA", 1)
+    assert main(["cache", command, "--folder", str(tmp_path), "--json"]) == 0
+    assert main(["cache", "list", "--folder", str(tmp_path), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (listed["parts"], listed["quota"]) == (4, 10**9)
+    index.delete(tmp_path)
+    assert main(["cache", command, "--folder", str(tmp_path)]) == 0
+    assert len(list(tmp_path.glob("*.safetensors"))) == 4
 
 
 def test_each_command_also_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.prefix import fingerprint as fingerprints
+from mlx_engine.prefix import index
 from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.index import INDEX
@@ -236,6 +237,35 @@ def test_the_default_quota_is_a_tenth_of_the_free_space(tmp_path, monkeypatch):
     for free, quota in ((30 * 10**9, 3 * 10**9), (500 * 10**9, stores.DEFAULT_QUOTA)):
         monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
         assert PrefixStore(tmp_path / str(free)).quota == quota
+
+
+quotas = st.sampled_from([None, stores.AUTOMATIC_QUOTA, 3 * 6500, 6 * 6500, 10**9, 10**30])
+
+
+@sampled(10)
+@given(steps=st.lists(st.tuples(quotas, st.integers(0, 6), st.booleans()), min_size=1, max_size=12))
+def test_every_process_respects_the_last_quota(tmp_path_factory, steps):
+    """Some of them while others are open, or after the index was lost."""
+    folder = tmp_path_factory.mktemp("store")
+    automatic, last, opened = 4 * 6500, None, list[PrefixStore]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "DEFAULT_QUOTA", automatic)
+        for chat, (quota, count, is_lost) in enumerate(steps):
+            last = quota if quota is not None else last
+            before = files(opened[-1]) if opened else []
+            opened.append(PrefixStore(folder, quota, keep_free=0))
+            if quota is None:
+                assert files(opened[-1]) == before
+            expected = min(last, 2**53 - 1) if last else automatic
+            for store in opened:
+                save(store, tokens_of(chat, 256 * count), size=4000)
+                assert store.quota == store.use().quota == expected
+                assert store.use().bytes == sum(path.stat().st_size for path in files(store)) <= expected
+            if is_lost and quota is not None:
+                index.delete(folder)
+                opened[-1].touch([])
+    for store in opened:
+        store.close()
 
 
 def test_several_programs_can_create_a_store_at_the_same_time(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

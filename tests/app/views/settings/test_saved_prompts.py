@@ -13,7 +13,7 @@ from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
-from mlx_engine.prefix.part_store import default_folder
+from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 from tests.app.conftest import Running, Start
 
 
@@ -40,6 +40,7 @@ def test_the_settings_reach_the_engine(begin: Start, tmp_path: Path, monkeypatch
     prompts.move(tmp_path / "Slipstream prompts")
     preferences.save_prompts = False
     preferences.save_prompts = False
+    preferences.prompt_space = "automatic"
     quota = 5 * 10**9
     assert asked == [
         SavePrompts(default_folder(), quota),
@@ -47,6 +48,7 @@ def test_the_settings_reach_the_engine(begin: Start, tmp_path: Path, monkeypatch
         SavePrompts(tmp_path / "Slipstream prompts", quota),
         ForgetPrompts(),
         SavePrompts(None, quota),
+        SavePrompts(None, AUTOMATIC_QUOTA),
     ]
 
 
