@@ -56,6 +56,8 @@ class _Unsaved:
     branch: Branch
     parts: list[SavedPart]
     replaces: Sequence[str]
+    use: int  # see `PrefixStore.touch`
+    failed: threading.Event = field(default_factory=threading.Event)  # set by the writer after a part isn't stored
 
 
 class DiskPrefixes:
@@ -194,8 +196,8 @@ class DiskPrefixes:
         if branch.chat is None:
             return
         parts, ends = self._parts(branch)
-        self._store.touch(sorted(self._store.known([part.key for part in parts])), branch.chat)
-        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends]))
+        use = self._store.touch(sorted(self._store.known([part.key for part in parts])), branch.chat)
+        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends], use))
         branch.end_keys = ends
 
     def _parts(self, branch: Branch) -> tuple[list[SavedPart], tuple[str, ...]]:
@@ -218,6 +220,7 @@ class DiskPrefixes:
             if at in ends or at in own[:1] or at % STATES_EVERY == 0:
                 start = at - at % BLOCK
                 parts.append(SavedPart.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
+        parts.sort(key=lambda part: part.end)  # so that what fits can be read
         return parts, tuple(part.key for part in parts if part.has_states and part.end in ends)
 
     def save_next(self, is_unused: Callable[[Branch], bool]) -> float | None:
@@ -231,7 +234,7 @@ class DiskPrefixes:
         """
         while self._unsaved:
             unsaved = self._unsaved[0]
-            if not unsaved.parts or not is_unused(unsaved.branch):
+            if not unsaved.parts or unsaved.failed.is_set() or not is_unused(unsaved.branch):
                 del self._unsaved[0]
                 continue
             part, branch = unsaved.parts[0], unsaved.branch
@@ -245,7 +248,7 @@ class DiskPrefixes:
             header, buffers = self._copy(branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
-            self._writer.write(_Written(part, header, buffers, branch.chat, replaces))
+            self._writer.write(_Written(part, header, buffers, branch.chat, replaces, unsaved.use, unsaved.failed))
             return 0.0
         return None
 
@@ -303,13 +306,20 @@ def _unpack_mark(packed: dict[str, Any], arrays: dict[str, mx.array]) -> Mark:
 
 @dataclass(frozen=True)
 class _Written:
-    """A part in the writer's queue."""
+    """A part in the writer's queue.
+
+    Attributes:
+        use: number of the branch's use; see `PrefixStore.touch`.
+        failed: whether an earlier part of the branch wasn't stored, so that this one is dropped.
+    """
 
     part: SavedPart
     header: dict[str, Any]
     buffers: list[bytes] = field(repr=False)
     chat: str
     replaces: Sequence[str]
+    use: int
+    failed: threading.Event
 
     @property
     def size(self) -> int:
@@ -373,10 +383,15 @@ class _Writer:
                 if not self._queue:
                     return
                 written = self._queue[0]
+            is_stored = False
             try:
-                self._store.add(written.part, written.header, written.buffers, written.chat, written.replaces)
+                if not written.failed.is_set():
+                    about = written.chat, written.replaces, written.use
+                    is_stored = self._store.add(written.part, written.header, written.buffers, *about)
             except Exception as error:
                 self._store.complain(error)
+            if not is_stored:
+                written.failed.set()
             with self._changed:
                 self._queue.popleft()
                 self._changed.notify_all()

@@ -10,6 +10,7 @@ This module needs no MLX, so any program can list, check, and clear a store.
 
 import hashlib
 import logging
+import math
 import os
 import re
 import secrets
@@ -112,7 +113,7 @@ class PrefixStore:
     def _apply_quota(self) -> None:
         if self._given_quota is not None:
             self.note(_QUOTA, self._given_quota)
-            self._shrink(0)
+            self._shrink(0, self._latest_use() + 1)
 
     # Lookup
 
@@ -147,21 +148,22 @@ class PrefixStore:
                 parts += [part_of(row) for row in self._execute(f"{SELECT} WHERE {where}", some)]
         return parts
 
-    def touch(self, keys: Sequence[str], chat: str | None = None) -> None:
-        """Mark parts as used now, by a chat if given.
+    def touch(self, keys: Sequence[str], chat: str | None = None) -> int:
+        """Mark parts as used now, by a chat if given. Return the number of this use, 0 if that failed.
 
-        They and the parts added until the next call count as used at the same time. Among those, later parts of a prompt are
-        deleted first, because they can't be read without the earlier ones.
+        Of parts with the same use, later ones of a prompt are deleted first, because they can't be read without the earlier ones.
         """
+        use = 0
 
         def touch() -> None:
-            use = (self.fact("uses") or 0) + 1
+            nonlocal use
+            use = self._latest_use() + 1
             self.note("uses", use)
             stored = [key for key in keys if self._execute("UPDATE parts SET used = ? WHERE key = ? RETURNING key", (use, key))]
             if chat is not None:
                 self._owners.add(owner_of(chat), stored)
 
-        self._change(touch)
+        return use if self._change(touch) else 0
 
     def own(self, key: str, chat: str) -> bool:
         """Make a part belong to a chat, too. Return whether the part is stored."""
@@ -193,8 +195,11 @@ class PrefixStore:
         buffers: Sequence[bytes],
         chat: str = NO_CHAT,
         replaces: Sequence[str] = (),
+        use: float = math.inf,
     ) -> bool:
         """Write a part, and return whether it is stored.
+
+        Only parts with an earlier use are deleted to make room for it.
 
         Args:
             part: the part, without digest and size.
@@ -202,6 +207,7 @@ class PrefixStore:
             buffers: the tensors' bytes, in order.
             chat: the chat that the part belongs to.
             replaces: keys of parts that the chat no longer needs.
+            use: number of the use that the part belongs to; see `touch`. The latest one by default.
         """
         stored, pieces = content(part, header, buffers)
         path, owner = self.folder / stored.file_name, owner_of(chat)
@@ -213,7 +219,7 @@ class PrefixStore:
             os.replace(unfinished, path)
             try:
                 self._owners.add(owner, [part.key])
-                self._insert(stored)
+                self._insert(stored, use)
                 self.remove(self._select("key", sorted(self._owners.discard(owner, replaces))))
             except BaseException:
                 path.unlink(missing_ok=True)  # the index can't count it
@@ -223,7 +229,7 @@ class PrefixStore:
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 locked(file.fileno())  # otherwise another process takes the file for one of a killed process
-                if not self._change(lambda: self._shrink(stored.bytes)):
+                if not self._change(lambda: self._shrink(stored.bytes, self._latest_use(use))):
                     return False
                 file.writelines(pieces)
                 file.flush()
@@ -387,18 +393,21 @@ class PrefixStore:
         with os.scandir(self.folder) as entries:
             return [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
 
-    def _insert(self, part: SavedPart) -> None:
+    def _latest_use(self, limit: float = math.inf) -> int:
+        """Return the number of the latest use, or `limit` if that is earlier; a new index counts from 0."""
+        return int(min(self.fact("uses") or 0, limit))
+
+    def _insert(self, part: SavedPart, use: float = math.inf) -> None:
         before = [other for other in self._select("key", [part.key]) if other.digest != part.digest]
         values = (part.key, part.digest, part.pair, part.parent, part.start, packed(part.tokens), int(part.has_states), part.bytes)
-        use = int(self.fact("uses") or 0)
-        self._execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, use))
+        self._execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, self._latest_use(use)))
         for other in before:
             (self.folder / other.file_name).unlink(missing_ok=True)
 
-    def _shrink(self, room: int) -> bool:
+    def _shrink(self, room: int, use: int) -> bool:
         """Make room for a file of `room` bytes. Return whether there is enough.
 
-        Deletes the least recently used parts.
+        Deletes the least recently used parts, of those used before `use`.
         """
         if room > self.quota:
             return False
@@ -408,7 +417,7 @@ class PrefixStore:
             excess = max(held + room - self.quota, room + self._keep_free - free)
             if excess <= 0:
                 return True
-            oldest = [part_of(row) for row in self._execute(f"{SELECT} ORDER BY used, start DESC LIMIT 64", ())]
+            oldest = [part_of(row) for row in self._execute(f"{SELECT} WHERE used < ? ORDER BY used, start DESC LIMIT 64", (use,))]
             if not oldest:
                 return False
             for part in oldest:

@@ -17,7 +17,7 @@ def tokens_of(chat: int, count: int) -> list[int]:
 
 
 def save(store: PrefixStore, tokens: list[int], chat: str = "chat", size: int = 64) -> list[SavedPart]:
-    """Save all whole parts of a prompt with random content."""
+    """Save the whole parts of a prompt with random content, up to the first one without room."""
     parts, parent = list[SavedPart](), PAIR
     keys = stores.chain(PAIR, tokens)
     store.touch(sorted(store.known(keys)), chat)
@@ -25,7 +25,8 @@ def save(store: PrefixStore, tokens: list[int], chat: str = "chat", size: int = 
         part = SavedPart.of(PAIR, parent, at, tokens[at : at + BLOCK], False)
         if not store.known([part.key]):
             tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
-            store.add(part, {"__metadata__": {"rows": "1"}, "rows.0": tensor}, [random.randbytes(size)], chat)
+            if not store.add(part, {"__metadata__": {"rows": "1"}, "rows.0": tensor}, [random.randbytes(size)], chat):
+                break
         parts.append(part)
         parent = part.key
     return parts

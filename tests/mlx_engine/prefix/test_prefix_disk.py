@@ -280,14 +280,15 @@ def test_a_private_chat_that_continues_a_branch_writes_nothing_of_it(engine, tmp
 def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
     started, goes_on, written = threading.Event(), threading.Event(), list[str]()
 
-    def add(part: object, header: object, buffers: object, chat: str, replaces: object) -> None:
+    def add(part: object, header: object, buffers: object, chat: str, replaces: object, use: int) -> bool:
         started.set()
         assert goes_on.wait(60)
         written.append(chat)
+        return True
 
     writer = disk._Writer(cast(PrefixStore, SimpleNamespace(add=add)))
     for chat in ("gone", "kept", "gone", "kept"):
-        writer.write(disk._Written(SavedPart.of("f" * 32, "f" * 32, 0, (1,), False), {}, [b"x"], chat, ()))
+        writer.write(disk._Written(SavedPart.of("f" * 32, "f" * 32, 0, (1,), False), {}, [b"x"], chat, (), 1, threading.Event()))
     assert started.wait(60)
     deleting = threading.Thread(target=writer.forget, args=({"gone"},))
     deleting.start()
@@ -297,6 +298,30 @@ def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
     deleting.join(60)
     writer.close(60)
     assert written == ["gone", "kept", "kept"]
+
+
+@in_two
+def test_a_chat_larger_than_the_quota_is_not_written_again_each_turn(engine, tmp_path, monkeypatch):
+    prompt, written, add = [*PROMPT * 12], list[str](), PrefixStore.add
+    begin(engine, tmp_path / "all")
+    reply(engine, tokens(prompt, max_tokens=1, reuse=True))
+    save(engine)
+    quota = sum(path.stat().st_size for path in (tmp_path / "all").glob("*.safetensors")) // 2
+
+    def note(store: PrefixStore, part: SavedPart, *about: Any) -> bool:
+        if stored := add(store, part, *about):
+            written.append(part.key)
+        return stored
+
+    monkeypatch.setattr(PrefixStore, "add", note)
+    begin(engine, tmp_path / "half", quota)
+    for turn in range(4):
+        got = reply(engine, tokens(prompt, max_tokens=3, ignore_eos=True, reuse=True))
+        prompt += [*got.tokens, *range(20 + turn, 30)]
+        save(engine)
+    assert len(written) == len(set(written))
+    begin(engine, tmp_path / "half")
+    assert reply(engine, tokens(prompt, max_tokens=1, reuse=True)).stats.disk_tokens >= STATES_EVERY
 
 
 @in_one

@@ -24,7 +24,7 @@ from mlx_engine.prefix import index
 from mlx_engine.prefix import part_store as stores
 from mlx_engine.prefix.fingerprint import fingerprint
 from mlx_engine.prefix.index import INDEX
-from mlx_engine.prefix.part import SavedPart
+from mlx_engine.prefix.part import BLOCK, SavedPart
 from mlx_engine.prefix.part_store import PrefixStore, default_folder
 from tests.examples import sampled
 from tests.mlx_engine.prefix.saved_parts import PAIR, ROOMY, files, save, tokens_of
@@ -159,14 +159,31 @@ def test_the_clock_does_not_matter(tmp_path, monkeypatch):
 
 
 @sampled(10)
-@given(steps=st.lists(st.tuples(st.integers(1, 6), st.integers(256, 1500)), min_size=1, max_size=30))
+@given(steps=st.lists(st.tuples(st.integers(1, 6), st.integers(256, 5000)), min_size=1, max_size=30))
 def test_the_quota_is_held_and_recent_parts_stay(tmp_path_factory, steps):
-    folder, size = tmp_path_factory.mktemp("store"), 4000
-    store = PrefixStore(folder, 10 * (size + 2500), keep_free=0)
+    """A chat that doesn't fit is saved up to the quota, and not written again in its next turn."""
+    store = PrefixStore(tmp_path_factory.mktemp("store"), 10 * 6500, keep_free=0)
     for chat, count in steps:
-        parts = save(store, tokens_of(chat, count), size=size)
+        save(store, tokens_of(chat, count), size=4000)
         assert sum(path.stat().st_size for path in files(store)) == store.use().bytes <= store.quota
-        assert len(store.whole_parts(PAIR, tokens_of(chat, count))) == len(parts)
+        saved = store.whole_parts(PAIR, tokens_of(chat, count))
+        assert len(saved) == min(count // BLOCK, 10)
+        save(store, tokens_of(chat, count + 600), size=4000)
+        assert store.whole_parts(PAIR, tokens_of(chat, count)) == saved
+
+
+def test_a_chat_deletes_neither_its_own_parts_nor_later_used_ones_to_write_more(tmp_path):
+    """Two chats are written at the same time."""
+    store, tensor = PrefixStore(tmp_path, 4 * 6500, keep_free=0), {"dtype": "U8", "shape": [4000], "data_offsets": [0, 4000]}
+    uses = {chat: store.touch([], chat) for chat in ("one", "two")}
+    parents, stored = dict.fromkeys(uses, PAIR), dict.fromkeys(uses, 0)
+    for at in range(6):
+        for number, chat in enumerate(uses):
+            part = SavedPart.of(PAIR, parents[chat], at * BLOCK, [number] * BLOCK, False)
+            parents[chat] = part.key
+            stored[chat] += store.add(part, {"rows.0": tensor}, [bytes(4000)], chat, use=uses[chat])
+    assert stored == {"one": 2, "two": 4}
+    assert len(store.whole_parts(PAIR, [1] * BLOCK * 6)) == 4
 
 
 def test_free_disk_space_is_left(tmp_path, monkeypatch):
