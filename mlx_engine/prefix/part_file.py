@@ -15,7 +15,7 @@ _LARGEST_HEADER = 4 << 20  # bytes
 
 
 def content(part: SavedPart, header: Mapping[str, object], buffers: Sequence[bytes]) -> tuple[SavedPart, list[bytes]]:
-    """Return a part with its digest and size, and the pieces that its file consists of.
+    """Return a part with its digest and size, and the pieces of its file.
 
     Args:
         part: the part, without digest and size.
