@@ -149,9 +149,10 @@ class PrefixStore:
         return parts
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> int:
-        """Mark parts as used now, by a chat if given. Return the number of this use, 0 if that failed.
+        """Mark parts as used now, by a chat if given.
 
-        Of parts with the same use, later ones of a prompt are deleted first, because they can't be read without the earlier ones.
+        Returns the number of this use, or 0 if that failed. Of parts with the same use, later ones of a prompt are deleted first,
+        because they can't be read without the earlier ones.
         """
         use = 0
 
@@ -394,7 +395,7 @@ class PrefixStore:
             return [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
 
     def _latest_use(self, limit: float = math.inf) -> int:
-        """Return the number of the latest use, or `limit` if that is earlier; a new index counts from 0."""
+        """Return the number of the latest use, or `limit` if that is earlier."""
         return int(min(self.fact("uses") or 0, limit))
 
     def _insert(self, part: SavedPart, use: float = math.inf) -> None:
