@@ -1,6 +1,7 @@
 """All reply formats, and which of them a target has."""
 
 import re
+from functools import lru_cache
 from itertools import chain
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
@@ -57,5 +58,9 @@ def template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
     text = text.get("default") if isinstance(text, dict) else text
     if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
         return False  # mlx-lm renders this target's chats itself, and rejects unknown options
-    statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
-    return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
+    return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", _statements(text)) is not None
+
+
+@lru_cache(8)
+def _statements(template: str) -> str:
+    return " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", template)[1:])

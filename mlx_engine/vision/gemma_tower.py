@@ -9,7 +9,7 @@ import numpy as np
 
 from mlx_engine.vision.gemma_rules import GemmaRules
 from mlx_engine.vision.image_rules import PreparedImage
-from mlx_engine.vision.tower import Parts, Tower, attend, frequencies, rotate
+from mlx_engine.vision.tower import Parts, Tower, attend, frequencies, gelu, rotate
 
 _LAYER_EPSILON = 1e-5
 
@@ -111,7 +111,7 @@ class _Block(nn.Module):
         attended = attend(rotate(inner.q_norm(queries), angles), rotate(inner.k_norm(keys), angles), values, 1.0)
         x = x + self.post_attention_layernorm(inner.o_proj(attended))
         normed = self.pre_feedforward_layernorm(x)
-        return x + self.post_feedforward_layernorm(mlp.down_proj(nn.gelu_approx(mlp.gate_proj(normed)) * mlp.up_proj(normed)))
+        return x + self.post_feedforward_layernorm(mlp.down_proj(gelu(mlp.gate_proj(normed)) * mlp.up_proj(normed)))
 
 
 class _Product(nn.Module):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlx_engine.vision.image_rules import PreparedImage
 from mlx_engine.vision.qwen_rules import QwenRules
-from mlx_engine.vision.tower import Parts, Tower, attend, frequencies, rotate
+from mlx_engine.vision.tower import Parts, Tower, attend, frequencies, gelu, rotate
 
 _EPSILON = 1e-6
 
@@ -87,7 +87,7 @@ class _Block(nn.Module):
         size = width // self._heads
         queries, keys, values = (self.attn.qkv(self.norm1(x)).reshape(patches, 3, self._heads, size)[:, part] for part in range(3))
         x = x + self.attn.proj(attend(rotate(queries, angles), rotate(keys, angles), values, size**-0.5))
-        return x + self.mlp.linear_fc2(nn.gelu_approx(self.mlp.linear_fc1(self.norm2(x))))
+        return x + self.mlp.linear_fc2(gelu(self.mlp.linear_fc1(self.norm2(x))))
 
 
 def _stretching(side: int, count: int) -> mx.array:
