@@ -10,7 +10,7 @@ from app.text.language import number, tr
 _SCHEME = "slipstream-page:"
 _CITED = re.compile(
     r"\[Page (?P<marked>\d{1,5})[^\]\n]{0,40}\]"
-    r"|\b(?:pages?|pg\.|pp?\.|Seiten?|S\.)[ \u00a0]?(?P<written>\d{1,5})(?![\d.,]*\d)"
+    r"|(?<![\w.])(?:pages?|pg\.|pp?\.|Seiten?|S\.)[ \u00a0]?(?P<written>\d{1,5})(?![\d.,]*\d)"
     r"|第\s?(?P<counted>\d{1,5})\s?[页頁]",
     re.IGNORECASE,
 )

@@ -1,10 +1,11 @@
-"""Dialogs to save a file, and to confirm replacing or deleting something."""
+"""Saving an image or another file, and dialogs to confirm replacing or deleting something."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMessageBox, QWidget
 
 from app.text.language import tr
@@ -69,3 +70,11 @@ def file_name(text: str, default: str) -> str:
     """Convert a text to a file name that is valid on every system."""
     words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", text).split()
     return " ".join(words)[:MAX_NAME].strip(" .") or default
+
+
+def png(image: QImage) -> bytes:
+    """Return an image as the contents of a PNG file."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    return bytes(buffer.data().data())

@@ -21,12 +21,12 @@ from app.storage.reply import Reply
 from app.text.language import number, tr
 from app.views.compare.compare_options import CompareOptions
 from app.views.compare.compare_side import CompareFigures, CompareSide
-from app.views.compare.comparison_card import card, png
+from app.views.compare.comparison_card import card
 from app.views.compare.history_list import HistoryList
 from app.views.pictures.picture_row import PictureRow, pictures_of
 from app.widgets.controls import button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
-from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.save_dialog import ask_save_path, file_name, png
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.requests import BOTH_MODES, LoadPair
 from mlx_engine.models.library.pair import demo_pair

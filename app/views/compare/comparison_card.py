@@ -2,8 +2,8 @@
 
 import platform
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QImageWriter
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QFrame, QWidget
 
 from app.storage.comparison_record import ComparisonRecord, verdict_on
@@ -73,10 +73,3 @@ def _conditions(record: ComparisonRecord) -> str:
         sampling=tr("temperature {temperature}", temperature=figures(temperature)) if temperature else tr("greedy"),
         machine=f"{platform.system()}, {platform.machine()}",
     )
-
-
-def png(image: QImage) -> bytes:
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, QByteArray(b"png")).write(image)
-    return bytes(buffer.data().data())

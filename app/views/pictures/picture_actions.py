@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
 from shiboken6 import isValid
 
-from app.text.language import tr
+from app.storage.chat_export import write_file
+from app.text.language import tr, translated
 from app.widgets.picture_loader import FULL, Result, Shown
-from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.save_dialog import ask_save_path, file_name, png
 from app.widgets.theme import Theme
+from mlx_engine.contract.errors import UserError
 
 EXTENSIONS = {"JPEG": ".jpg", "PNG": ".png", "WebP": ".webp", "GIF": ".gif", "TIFF": ".tiff", "HEIC": ".heic"}
 
@@ -44,23 +46,28 @@ def save_picture(parent: QWidget, theme: Theme, shown: Shown) -> None:
         return
 
     def save(result: Result) -> None:
-        if (not isinstance(result, QImage) or not result.save(str(file))) and isValid(parent):
-            _warn(parent, file, result if isinstance(result, str) else "")
+        if isinstance(result, QImage):
+            _write(parent, file, png(result))
+        elif isValid(parent):
+            _warn(parent, result)
 
     if shown.page:
         theme.pictures.get(shown, FULL, save)
-        return
+    else:
+        _write(parent, file, shown.file.data)
+
+
+def _write(parent: QWidget, file: Path, data: bytes) -> None:
     try:
-        file.write_bytes(shown.file.data)
-    except OSError as error:
-        _warn(parent, file, error.strerror or "")
+        write_file(file, data)
+    except UserError as error:
+        if isValid(parent):
+            _warn(parent, translated(error.text))
 
 
-def _warn(parent: QWidget, file: Path, why: str) -> None:
-    box = QMessageBox(QMessageBox.Icon.Warning, tr("Save Image"), "", QMessageBox.StandardButton.Ok, parent)
+def _warn(parent: QWidget, why: str) -> None:
+    box = QMessageBox(QMessageBox.Icon.Warning, tr("Save Image"), why, QMessageBox.StandardButton.Ok, parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(tr("Can't save “{name}”. Choose another folder.", name=file.name))
-    box.setInformativeText(why)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.open()
 
@@ -75,7 +82,3 @@ def picture_menu(source: QWidget, theme: Theme, shown: Shown, open_it: Callable[
     for action in (copy, save):
         action.setEnabled(not shown.is_lost)
     return menu
-
-
-def popup(menu: QMenu, source: QWidget, at: QPoint) -> None:
-    menu.popup(source.mapToGlobal(at))

@@ -45,7 +45,7 @@ def links(text: str, last: int = 9) -> list[tuple[str, int]]:
         ("见第 3 页和第5页", [("第 3 页", 3), ("第5页", 5)]),
         ("**Page 7** says", [("Page 7", 7)]),
         ("| Where |\n|---|\n| page 2 |", [("page 2", 2)]),
-        ("page 10, page 0, page 3.5, homepage 3, `page 3`, [page 4](https://a.org)", []),
+        ("page 10, page 0, page 3.5, homepage 3, U.S. 10-K, U.S. 12 states, `page 3`, [page 4](https://a.org)", []),
     ],
 )
 def test_cited_pages_are_linked(text: str, found: list[tuple[str, int]]) -> None:

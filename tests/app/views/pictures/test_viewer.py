@@ -1,5 +1,6 @@
 """The viewer of pictures, with the keyboard."""
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.views.pictures import picture_actions
@@ -67,6 +68,10 @@ def test_the_keyboard_opens_steps_zooms_and_closes(row: PictureRow, qtbot: QtBot
     assert not viewer.isVisible()
 
 
+def full(path: Path, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_picture_is_copied_and_saved_as_it_was_received(
     row: PictureRow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +86,11 @@ def test_a_picture_is_copied_and_saved_as_it_was_received(
     viewer.save_button.click()
     assert asked == [("tall", {".jpg": "JPG (*.jpg)"})]
     assert (tmp_path / "saved.jpg").read_bytes() == landscape(200, 900, "JPEG")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    viewer.save_button.click()
+    (warning,) = viewer.findChildren(QMessageBox)
+    assert "No space left on device" in warning.text()
+    assert (tmp_path / "saved.jpg").read_bytes() == landscape(200, 900, "JPEG"), "the file that was there"
     viewer.copy_button.click()
     qtbot.waitUntil(lambda: viewer.status.text() == "Image copied.", timeout=PATIENCE_MS)
     assert QGuiApplication.clipboard().image().size() == QSize(200, 900)
