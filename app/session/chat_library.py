@@ -56,7 +56,7 @@ class ChatLibrary(QObject):
     restored = Signal(object)  # list of ids
     became_private = Signal(object)  # list of ids
     revealed = Signal(str)  # id of a chat to open
-    messages_added = Signal(object)  # Chat that an import added messages to
+    messages_added = Signal(object)  # Chat that an import added messages or files to
     notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep to show, which was just added, or None
     unsaved_changed = Signal()
@@ -300,8 +300,11 @@ class ChatLibrary(QObject):
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
         def export(store: Store) -> Notice:
-            chats = [(chat, entry) for entry in entries if (chat := unsaved.get(entry.id) or store.load(entry.id))]
+            as_json = chat_export.is_json(to)
             try:
+                if as_json:
+                    chat_export.check_size(store.usage([entry.id for entry in entries]).bytes)
+                chats = [(chat, entry) for entry in entries if (chat := unsaved.get(entry.id) or store.load(entry.id, as_json))]
                 return Notice(chat_export.export(chats, folders, to), topic="export")
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="export")
@@ -350,6 +353,8 @@ class ChatLibrary(QObject):
         if isinstance(found, Notice):
             self.notified.emit(found)
             return
+        for chat in [chat for one in found.filled if (chat := self._open.get(one)) is not None]:
+            self._store.read(partial(Store.load, chat_id=chat.id), partial(self._fill_in, chat))
         self.folders = {folder.id: folder for folder in found.folders} | self.folders  # existing folders keep their names
         for one in found.chats:
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
@@ -370,6 +375,14 @@ class ChatLibrary(QObject):
             texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
+
+    def _fill_in(self, chat: Chat, stored: Chat | None) -> None:
+        """Give an open chat the images and PDFs that an import stored."""
+        nodes = {node.id: node for node in stored.root.below()} if stored is not None else {}
+        for node in chat.root.below():
+            if node.role == "user" and (twin := nodes.get(node.id)) is not None:
+                node.text, node.attachments = twin.text, twin.attachments
+        self.messages_added.emit(chat)
 
     def _add_messages(self, found: ImportOutcome) -> None:
         """Add the messages of a file's chats to the same chats in the library."""

@@ -30,20 +30,34 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
     """
     if not chats:
         raise UserError("nothing_to_export", "No chats to export.")
-    if to.suffix.lower() == ".json":
+    if is_json(to):
         write_file(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
     else:
         write_file(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
     return tr("Exported {chats} to {to}.", chats=wording.chats(len(chats)), to=to)
 
 
+def is_json(to: Path) -> bool:
+    """Whether an export to this file contains everything, not only texts."""
+    return to.suffix.lower() == ".json"
+
+
+def check_size(size: int) -> None:
+    """Check the bytes of all images and PDFs of an export.
+
+    Raises:
+        UserError: a file with them would be too large to be imported again.
+    """
+    if size > MAX_BYTES // 2:
+        template = "The chats have {size} of images and PDFs, too much for one file. Export fewer chats at a time."
+        raise UserError("export_too_large", template, size=wording.size(size))
+
+
 def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
     """Return complete chats, their folders, and their files as JSON values."""
     used = {summary.folder for _, summary in chats}
     files = {digest: data for chat, _ in chats for digest, data in files_in(chat).items()}
-    if (size := sum(map(len, files.values()))) > MAX_BYTES // 2:
-        template = "The chats have {size} of images and PDFs, too much for one file. Export fewer chats at a time."
-        raise UserError("export_too_large", template, size=wording.size(size))
+    check_size(sum(map(len, files.values())))
     return {
         "format": FORMAT,
         "version": VERSION,

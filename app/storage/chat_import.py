@@ -48,6 +48,7 @@ class ImportOutcome:
         folders: their folders.
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
+        filled: those of them whose messages may have got back files that they lacked: the stored chats' ids.
         remark: about missing data.
         files: data of images that the chats have without it.
     """
@@ -56,6 +57,7 @@ class ImportOutcome:
     folders: list[Folder] = field(default_factory=list)
     known: int = 0
     grown: list[tuple[str, Chat]] = field(default_factory=list)
+    filled: set[str] = field(default_factory=set)
     remark: str = ""
     files: FileData = field(default_factory=dict[str, bytes])
 
@@ -103,8 +105,12 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
         if (stored := known.find(chat, one.dated)) is not None:
             outcome.known += 1
             twins = [(twin.id, one.node) for one, twin in stored[1].twins.items() if one.node is not None]
-            lost += [twin for twin in twins if files_of(twin[1])]
-            completed += [(twin.id, node) for node, twin in stored[1].more_images()]
+            restored = [twin for twin in twins if files_of(twin[1])]
+            more = [(twin.id, node) for node, twin in stored[1].more_images()]
+            lost += restored
+            completed += more
+            if restored or more:
+                outcome.filled.add(stored[0])
             for node in (missing := stored[1].missing_nodes()):
                 if node.id in ids or store.has_any([node]):
                     node.id = new_id()

@@ -1,6 +1,7 @@
 """Storage of chats in an SQLite file, used only on the thread that opened it."""
 
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,8 @@ from app.storage.records import Row, build_tree, details, files_of, node_from, s
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
 from app.text.plain_text import clean
+
+log = logging.getLogger(__name__)
 
 MAX_HITS = 200
 MAX_COMPARISONS = 500
@@ -103,12 +106,14 @@ class Store:
         try:
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA secure_delete = ON")
-            self._db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # in a file with tables, from the next VACUUM on
+            self._db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # in a file of an earlier version, from the next VACUUM on
             if file is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 # Commits reach the disk immediately: a large model can cause a kernel panic.
                 self._db.execute("PRAGMA synchronous = FULL")
             schema.migrate(self._db)
+            if file is not None and self._value("auto_vacuum") != _INCREMENTAL:
+                self._rewrite()
             self._db.create_function("folded", 1, str.casefold, deterministic=True)
         except BaseException:
             self._db.close()
@@ -160,14 +165,17 @@ class Store:
 
     # Chats
 
-    def load(self, chat_id: str) -> Chat | None:
-        """Return a chat with all messages, or None if the id is unknown."""
+    def load(self, chat_id: str, with_files: bool = True) -> Chat | None:
+        """Return a chat with all messages, or None if the id is unknown.
+
+        Without files, images and PDFs are there as if they were lost.
+        """
         row = self._db.execute("SELECT title, settings, created, changed FROM chat WHERE id = ?", (chat_id,)).fetchone()
         if row is None:
             return None
         title, settings, created, changed = row
         chat = Chat(title, ChatSettings.from_json(parse_json(settings)), chat_id, created, changed)
-        build_tree(chat, self._messages(chat_id))
+        build_tree(chat, self._messages(chat_id, with_files))
         return chat
 
     def first_messages(self) -> list[tuple[str, str, str]]:
@@ -218,9 +226,16 @@ class Store:
         found = "SELECT 1 FROM file WHERE digest = ?"
         return any(self._db.execute(found, (one.digest,)).fetchone() is None for one in files)
 
-    def usage(self) -> FileUsage:
-        """Return how many files the chats have, and their size."""
-        return FileUsage(*self._db.execute("SELECT count(*), coalesce(sum(length(data)), 0) FROM file").fetchone())
+    def usage(self, chat_ids: Sequence[str] | None = None) -> FileUsage:
+        """Return how many files these chats have, or all chats, and their size."""
+        query, ids = "SELECT count(*), coalesce(sum(length(data)), 0) FROM file", list[str]()
+        if chat_ids is not None:
+            query += (
+                " WHERE digest IN (SELECT digest FROM message_file JOIN message ON message.id = message_file.message"
+                " WHERE message.chat IN (SELECT value FROM json_each(?)))"
+            )
+            ids.append(json.dumps(chat_ids))
+        return FileUsage(*self._db.execute(query, ids).fetchone())
 
     def update(self, summary: ChatSummary) -> None:
         """Save a stored chat's title, folder, pin, and time."""
@@ -252,19 +267,23 @@ class Store:
     def shrink(self) -> bool:
         """Give space of erased chats back to the disk. Return whether there is more.
 
-        A call takes milliseconds. The first one for a file of an earlier version may take seconds.
+        A call takes milliseconds.
         """
         page_size, free, mode = (self._value(name) for name in ("page_size", "freelist_count", "auto_vacuum"))
-        if free * page_size <= FREE_BYTES:
+        if free * page_size <= FREE_BYTES or mode != _INCREMENTAL:
             return False
-        if mode == _INCREMENTAL:
-            self._db.executescript(f"PRAGMA incremental_vacuum({SHRINK_BYTES // page_size})")  # `execute` frees only one page
-        else:
-            self._db.execute("VACUUM")
+        self._db.executescript(f"PRAGMA incremental_vacuum({SHRINK_BYTES // page_size})")  # `execute` frees only one page
         more = self._value("freelist_count") * page_size > FREE_BYTES
         if not more:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return more
+
+    def _rewrite(self) -> None:
+        """Let a file of an earlier version shrink. Without images yet, this is fast."""
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.Error:  # tried again at the next launch
+            log.exception("The database can't shrink yet")
 
     def _value(self, pragma: str) -> int:
         return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
@@ -332,8 +351,8 @@ class Store:
     def rebuild_index(self) -> None:
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
 
-    def _messages(self, chat_id: str) -> Iterator[Row]:
-        files = self._files(chat_id)
+    def _messages(self, chat_id: str, with_files: bool) -> Iterator[Row]:
+        files = self._files(chat_id) if with_files else {}
         rows = self._db.execute(
             "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
             "WHERE chat = ? ORDER BY number",

@@ -1,4 +1,4 @@
-"""Saving an image or another file, and dialogs to confirm replacing or deleting something."""
+"""Saving images and other files, and dialogs to confirm replacing or deleting."""
 
 import re
 from collections.abc import Mapping

@@ -3875,11 +3875,6 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>Can't save “{name}”. Choose another folder.</source>
-            <translation>„{name}“ kann nicht gesichert werden. Wählen Sie einen anderen Ordner.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
             <source>Image</source>
             <translation>Bild</translation>
         </message>

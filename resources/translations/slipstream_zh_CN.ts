@@ -3875,11 +3875,6 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>Can't save “{name}”. Choose another folder.</source>
-            <translation>无法存储“{name}”。请选取其他文件夹。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
             <source>Image</source>
             <translation>图像</translation>
         </message>

@@ -108,6 +108,44 @@ def test_too_many_files_for_one_export_are_refused(monkeypatch: pytest.MonkeyPat
         exported([chat_of()])
 
 
+def test_an_export_loads_no_files_that_it_does_not_need(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, chat, read = begin(loaded=False), chat_of((PHOTO,), b"result"), list[str]()
+    app.library.save(chat, chat.root.below())
+    original = Store._files
+    monkeypatch.setattr(Store, "_files", lambda opened, chat_id: read.append(chat_id) or original(opened, chat_id))
+    monkeypatch.setattr(chat_export, "MAX_BYTES", 20)
+    app.library.export_chats([chat.id], tmp_path / "chats.json")
+    app.until(lambda: any("11 bytes of images and PDFs, too much" in notice for notice in app.notices))
+    app.library.export_chats([chat.id], tmp_path / "chats.md")
+    app.until((tmp_path / "chats.md").exists)
+    assert not read and (tmp_path / "chats.md").read_text() == chat_export.to_markdown(chat)
+    monkeypatch.undo()
+    app.library.export_chats([chat.id], tmp_path / "chats.json")
+    app.until((tmp_path / "chats.json").exists)
+
+
+def test_an_open_chat_gets_the_images_that_an_import_restores(begin: Begin, tmp_path: Path) -> None:
+    """Saving one of its messages again deleted them."""
+    chat = chat_of((PHOTO,))
+    complete = exported([chat])
+    lacking = json.loads(json.dumps(complete)) | {"files": {}}
+    app = begin(loaded=False)
+    for name, data in (("lacking", lacking), ("complete", complete)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    app.library.import_file(tmp_path / "lacking.json")
+    app.until(lambda: "Imported 1 chat." in " ".join(app.notices))
+    (entry,) = app.library.entries
+    app.session.open_chat(entry)
+    app.until(lambda: app.session.chat.id == entry)
+    (asked,) = app.session.chat.root.children
+    assert files_in(app.session.chat) == {}
+    shown: list[object] = []
+    app.session.turns_changed.connect(shown.append)
+    app.library.import_file(tmp_path / "complete.json")
+    app.until(lambda: list(files_in(app.session.chat).values()) == [b"photo"])
+    assert shown and app.session.chat.root.children == [asked]
+
+
 def test_markdown_names_images() -> None:
     text = chat_export.to_markdown(chat_of((PHOTO,), b"result"))
     assert "*(attached: photo.jpg)*" in text and "*(image: 0.png)*" in text
@@ -154,6 +192,23 @@ def test_a_database_is_opened_or_read_row_by_row_with_its_files(tmp_path: Path) 
         asked = loaded.turns[0].asked
         assert asked is not None and asked.attachments[0].picture is not None and asked.attachments[0].picture.lost
     assert read_database(next(tmp_path.glob("* set aside *.db"))).remark
+
+
+def test_a_damaged_index_of_the_files_sets_the_database_aside(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / FILE)) as opened:
+        chat = chat_of()
+        opened.save(Snapshot.of(chat, chat.root.below()))
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        size = database.execute("PRAGMA page_size").fetchone()[0]
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_file_1'"
+        start = (database.execute(query).fetchone()[0] - 1) * size
+        digest = database.execute("SELECT digest FROM file").fetchone()[0].encode()
+    data = bytearray((tmp_path / FILE).read_bytes())
+    data[data.index(digest, start, start + size)] ^= 1
+    (tmp_path / FILE).write_bytes(data)
+    opened_again = open_store(tmp_path)
+    opened_again.store.close()
+    assert "damaged" in opened_again.notice
 
 
 class Library(RuleBasedStateMachine):
