@@ -1,6 +1,6 @@
 """Self-test of the device, kernels, replies in both modes, and the window.
 
-`--selftest` prints one line of JSON. Run it on a Mac before a release.
+`--selftest` prints one line of JSON, with the seconds since the previous step. Run it on a Mac before a release.
 """
 
 import json
