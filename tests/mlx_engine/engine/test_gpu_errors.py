@@ -2,8 +2,10 @@
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import mlx.core as mx
@@ -122,6 +124,35 @@ def test_the_text_is_the_same_whichever_kernel_fails_at_whichever_call(engine, r
         engine.pair.use(PLAIN)
         assert after.tokens == reply(engine, replace(follow, reuse=False)).tokens
     forget(engine)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["growing"], indirect=True)
+@pytest.mark.parametrize("message", [*BY_KERNEL, *INNOCENT], ids=lambda message: message.split()[-1])
+def test_every_kernel_may_fail_in_every_pass(engine, message) -> None:
+    """In each chunk of the prompt, and in each round."""
+    engine.pair.use_costs(ASSUMED)
+    request, counted = asked(temperature=0.8, seed=5), FailingKernels()
+    wanted = reply(engine, request).tokens
+    before: list[Counter[str]] = []  # calls before each pass
+    with pytest.MonkeyPatch.context() as patch:
+        before_each_pass(engine.pair.target, patch, lambda rows: before.append(Counter(counted.calls)))
+        run_with(engine, counted, request)
+    passes = [*before, Counter(counted.calls)]
+    assert len(passes) > 6
+    for name in counted.calls:
+        survived = 0
+        calls = [this[name] for this, following in pairwise(passes) if following[name] > this[name]]
+        for call in calls:
+            kernels = FailingKernels(name, message, range(call, call + 1))
+            found = run_with(engine, kernels, request)
+            got = [token for event in found if isinstance(event, Commit) for token in event.tokens]
+            assert kernels.failed and got == list(wanted)
+            has_failed = found[-1].stats.gpu_error is not None
+            assert (kernel_selection.known(engine.pair) is not None) == (has_failed and message in BY_KERNEL)
+            survived += has_failed
+            forget(engine)
+        assert survived >= len(calls) - 1 > 0, "only the last draft isn't needed"
 
 
 @sampled(4, 20)
