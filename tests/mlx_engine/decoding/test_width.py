@@ -103,25 +103,30 @@ class TestSharedPasses:
 
     MACHINE = CostTable((0,), (1, 4, 8, 16), (1.0,), ((1.0, 1.2, 1.5, 2.4),), ((0.3, 0.3, 0.4, 0.5),))
 
-    @given(streams=st.integers(2, 16), accepted=st.floats(0.3, 0.97))
-    def test_the_width_is_the_one_with_the_most_tokens_per_second(self, streams, accepted):
-        history = PairHistory(16, self.MACHINE)
-        history.band(0.0).usual = Acceptance(15, memory=1e9, weight=1e6, start=accepted)
-        controller = AutomaticWidth(history)
-        controller.streams = streams
-        width = controller.choose(0).kind.width
-        tokens = tokens_by_width(controller._drafts.chances()[0])
-
-        def pace(width: int) -> float:
-            kind = PLAIN_STEP if width == 1 else PassKind("drafter", width)
-            return self.MACHINE.seconds(kind, 0, streams) / tokens[width - 1]
-
-        best = min(LADDER, key=pace)
-        assert width == best or (best == 1 and pace(width) < 1.5 * pace(best))  # a round may be better than it seems
+    @pytest.mark.parametrize("streams", [2, 4, 8, 16])
+    @pytest.mark.parametrize("chance", [0.05, 0.3, 0.6, 0.8, 0.95])
+    @pytest.mark.parametrize("table", [ASSUMED, MACHINE], ids=["assumed costs", "measured costs"])
+    def test_short_replies_find_the_fastest_width(self, streams, chance, table):
+        """A pass shows only how many of its own drafts were accepted, and no time."""
+        draw, history, seconds, tokens = random.Random(5), PairHistory(16, table), 0.0, 0
+        for reply in range(8):
+            controller = AutomaticWidth(history)
+            controller.streams = streams
+            while tokens < 60 * (reply + 1):
+                choice = controller.choose(0)
+                drafts, accepted = choice.kind.width - 1, 0
+                while accepted < drafts and draw.random() < chance:
+                    accepted += 1
+                controller.record(PassOutcome(choice, 0, None, min(accepted + 1, drafts), accepted))
+                seconds += table.seconds(choice.kind, 0, streams)
+                tokens += accepted + 1
+        kinds = [PLAIN_STEP, *(PassKind("drafter", width) for width in LADDER[1:])]
+        pace = {kind: table.seconds(kind, 0, streams) / tokens_by_width([chance] * 15)[kind.width - 1] for kind in kinds}
+        assert seconds / tokens < 1.2 * min(pace.values())
 
     def test_more_streams_have_narrower_rounds_and_cost_no_more_than_turns(self):
         costs, widths = PassCosts(self.MACHINE, 16), []
-        for streams in (1, 2, 4, 8, 16):
+        for streams in (2, 4, 8, 16):
             controller = AutomaticWidth(PairHistory(16, self.MACHINE))
             controller.streams = streams
             widths.append(controller.choose(0).kind.width)
