@@ -47,7 +47,7 @@ def _take(out: Path) -> int:
     from app.application import Slipstream
     from app.storage.chat_tree import Turn
     from app.system.data_paths import DataPaths
-    from app.views.compare.compare_view import CompareDialog
+    from app.views.compare.compare_view import DEFAULT_SIZE, CompareDialog
     from app.views.models.endpoint_form import EndpointForm
     from tests.mlx_engine.remote.replay import recorded, replaying
 
@@ -121,6 +121,8 @@ def _take(out: Path) -> int:
         settle()
         dialog = window.dialogs.find(CompareDialog)
         if dialog is not None:
+            dialog.resize(DEFAULT_SIZE)  # which is larger than the screen that Qt simulates
+            settle()
             save(dialog, "compare.png")
             dialog.close()
         slipstream.services.session.new_chat()

@@ -240,7 +240,7 @@ class _Canvas(QGraphicsView):
 
     @Slot()
     def show_actual_size(self) -> None:
-        self.fits = False
+        self._leave_fit()
         self._scale(self._actual)
 
     @Slot()
@@ -265,8 +265,13 @@ class _Canvas(QGraphicsView):
             return
         area, scene = self.maximumViewportSize(), self._scene.sceneRect()
         least = min(area.width() / scene.width(), area.height() / scene.height(), self._actual) / 2
-        self.fits = False
+        self._leave_fit()
         self._scale(min(max(self.transform().m11() * factor, least), MOST_ZOOM * self._actual))
+
+    def _leave_fit(self) -> None:
+        if self.fits:
+            self.centerOn(self._item)  # the point that Qt keeps in the center
+        self.fits = False
 
     def _scale(self, scale: float) -> None:
         now = self.transform().m11()

@@ -110,3 +110,13 @@ def test_an_error_in_the_program_ends_neither_the_thread_nor_the_wait(qtbot: QtB
 def test_a_very_large_picture_is_reduced_to_the_limit(width: int, height: int) -> None:
     found = fitted(width, height, FULL)
     assert 0.99 * MOST_PIXELS < found.width() * found.height() <= MOST_PIXELS or found == QSize(width, height)
+
+
+def test_a_tile_of_a_known_picture_has_its_shape_even_if_its_size_was_unknown(qapp: QApplication, qtbot: QtBot) -> None:
+    theme, file = Theme(qapp, "light"), StoredFile.of(landscape(300, 300))
+    for number in range(2):  # the second one is in the cache
+        tile = PictureTile(theme, Shown("a.png", file))
+        qtbot.addWidget(tile)
+        if number == 0:
+            qtbot.waitUntil(lambda: not theme.pictures.busy, timeout=PATIENCE_MS)
+        assert tile.sizeHint() == QSize(270, 270)

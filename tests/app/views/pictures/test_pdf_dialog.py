@@ -98,3 +98,16 @@ def test_a_target_that_cannot_see_is_said(qapp: QApplication, qtbot: QtBot, choi
     assert dialog.unseen.isVisible() and dialog.fit.isHidden()
     choice.send_as(choice.pdf, (2, 3), "text")
     assert dialog.unseen.isHidden()
+
+
+def test_an_invalid_range_selects_nothing_and_says_so(qapp: QApplication, qtbot: QtBot, choice: Choice) -> None:
+    dialog = PdfDialog(Theme(qapp, "light"), choice.pdf, choice)  # type: ignore[arg-type]
+    qtbot.addWidget(dialog)
+    dialog.show()
+    QTest.keyClicks(dialog.range, "2")
+    assert dialog.selected == [2] and not dialog.range_note.isVisible()
+    QTest.keyClicks(dialog.range, "7")
+    assert dialog.selected == [] and dialog.range_note.text() == "Enter pages from 1 to 3." and dialog.range_note.isVisible()
+    assert not any(button.isEnabled() for button in dialog.buttons.values())
+    QTest.keyClick(dialog.range, Qt.Key.Key_Backspace)
+    assert dialog.selected == [2] and not dialog.range_note.isVisible()

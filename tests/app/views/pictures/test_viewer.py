@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.views.pictures import picture_actions
@@ -94,3 +94,26 @@ def test_a_picture_is_copied_and_saved_as_it_was_received(
     viewer.copy_button.click()
     qtbot.waitUntil(lambda: viewer.status.text() == "Image copied.", timeout=PATIENCE_MS)
     assert QGuiApplication.clipboard().image().size() == QSize(200, 900)
+
+
+def test_no_button_is_cut_off_in_a_narrow_viewer(row: PictureRow, qtbot: QtBot) -> None:
+    row.tiles[0].click()
+    viewer = viewer_of(row)
+    for width in (900, 500, 360):
+        viewer.resize(width, 420)
+        QApplication.processEvents()
+        for one in viewer.findChildren(QPushButton):
+            assert one.width() >= one.sizeHint().width() and one.visibleRegion().boundingRect().size() == one.size()
+
+
+def test_actual_size_shows_the_middle_of_a_large_picture(qapp: QApplication, qtbot: QtBot) -> None:
+    viewer = PictureViewer(Theme(qapp, "light"))
+    qtbot.addWidget(viewer)
+    viewer.resize(400, 400)
+    viewer.show_pictures(pictures_of([picture("large.png", 2400, 1600)]), 0)
+    viewer.show()
+    canvas = viewer.canvas
+    qtbot.waitUntil(lambda: not canvas.message.isVisible(), timeout=PATIENCE_MS)
+    canvas.show_actual_size()
+    middle = canvas.mapToScene(canvas.viewport().rect().center())
+    assert abs(middle.x() - 1200) < 3 and abs(middle.y() - 800) < 3
