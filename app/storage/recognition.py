@@ -150,7 +150,7 @@ def _is_continued(one: MessageOutline, stored: MessageOutline) -> bool:
 
 
 def _has_other_images(one: MessageOutline, stored: MessageOutline) -> bool:
-    """Whether two messages differ only in images of which one has a part.
+    """Whether two messages differ only in images that one of them lacks.
 
     An export of ChatGPT may lack images, or contain images that can't be read.
     """
