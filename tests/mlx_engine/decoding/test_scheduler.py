@@ -90,6 +90,10 @@ class Playing:
     ended: bool = False
 
     def turn(self) -> None:
+        if self.spec.stop == self.count:  # others may have made its next pass
+            self.steps.close()  # type: ignore[attr-defined]
+            self.ended = True
+            return
         try:
             step = next(self.steps)
         except StopIteration:
@@ -98,9 +102,6 @@ class Playing:
         if step is not None:
             self.said += step.tokens
             self.count += 1
-        if self.spec.stop == self.count:
-            self.steps.close()  # type: ignore[attr-defined]
-            self.ended = True
 
 
 SCHEMAS = [seed for seed in range(60) if is_ascii(made_schema(seed))]
