@@ -37,12 +37,14 @@ from mlx_engine.mcp.processes import kill_all, started_by
 Streams = tuple[Any, Any]  # of messages from and to the server, as the SDK's `Transport` yields them
 LARGEST_MESSAGE = 4 << 20  # bytes
 _MOST_VALUES = 100_000  # of a message. Parsing more would hold up the other threads
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_EVENT_END = re.compile(rb"\r?\n\r?\n|\r\r")
+_STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')  # JSON's strings are in one line
+_EVENT_END = re.compile(rb"\n\r?\n|\r\r")
+_EVENTS = re.compile(rb".*(?:\n\r?\n|\r\r)", re.DOTALL)  # to the last end
 _MESSAGES_PER_S, _BYTES_PER_S = 1_000, 8 << 20
 _LOG_LINES, _LONGEST_LINE = 100, 1_000
 _CONNECT_S = 10.0
-_SHELL_S = 5.0
+_SHELL_S, _SHELL_POLL_S = 5.0, 0.05
+_SHELL_PATH = re.compile(rb"^slipstream-path:(.*)\n", re.MULTILINE)
 _asking = threading.Lock()
 _shell_paths: dict[str, Future[str]] = {}  # PATH of each shell
 _EXIT_S, _TERMINATE_S = 0.8, 0.25  # together less than the time that quitting may take
@@ -245,22 +247,27 @@ async def _shell_path() -> str:
 
 
 def _ask_shell(shell: str) -> str:
-    mark, output = "slipstream-path:", b""
+    output, until = b"", time.monotonic() + _SHELL_S
     with (
         suppress(OSError),
         Popen(
-            (shell, "-ilc", f"printf '\\n{mark}%s\\n' \"$PATH\""),
+            (shell, "-ilc", "printf '\\nslipstream-path:%s\\n' \"$PATH\""),
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=DEVNULL,
             start_new_session=True,
         ) as process,
     ):
-        with suppress(TimeoutExpired):
-            output, _ = process.communicate(timeout=_SHELL_S)
+        # The output may have no end: a program that the profile started may hold it open
+        while not _SHELL_PATH.search(output) and time.monotonic() < until:
+            try:
+                output, _ = process.communicate(timeout=_SHELL_POLL_S)
+                break
+            except TimeoutExpired as error:
+                output = error.output or b""
         kill(process)
-    lines = output.decode(errors="replace").splitlines()
-    return next((line.removeprefix(mark) for line in lines if line.startswith(mark)), "")
+    found = _SHELL_PATH.search(output)
+    return found[1].decode(errors="replace") if found else ""
 
 
 async def _end(process: Process) -> None:
@@ -342,7 +349,7 @@ def is_secure(url: str, server: str) -> bool:
 class _BoundedStream(httpx2.AsyncByteStream):
     """A response body that ends the connection if a message is too large.
 
-    Event streams may have any length.
+    Event streams may have any length. Their events are passed on when they are complete.
     """
 
     def __init__(self, response: httpx2.Response, link: Link, pace: _Pace, server: str) -> None:
@@ -351,22 +358,25 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._has_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        body, values = bytearray(), 0
+        body = bytearray()
         async for chunk in self._stream:
             await self._pace.spend(max(1, chunk.count(b"data:")), len(chunk))
-            if self._has_events:  # the SDK limits their size
-                values = (0 if _EVENT_END.search(chunk) else values) + _values(chunk)
-                if values > _MOST_VALUES:
-                    raise self._link.fail(_too_large(self._server))
-                yield chunk
-            else:
-                body += chunk
-                if len(body) > LARGEST_MESSAGE:
-                    raise self._link.fail(_too_large(self._server))
-        if _has_too_many_values(body):
-            raise self._link.fail(_too_large(self._server))
+            body += chunk
+            # An end may have begun in the previous chunk
+            if self._has_events and (found := _EVENTS.match(body, max(0, len(body) - len(chunk) - 2))):
+                events = body[: found.end()]
+                del body[: found.end()]
+                yield self._checked(events)
+            if len(body) > LARGEST_MESSAGE:
+                raise self._link.fail(_too_large(self._server))
         if body:
-            yield bytes(body)
+            yield self._checked(body)
+
+    def _checked(self, data: bytearray) -> bytes:
+        """Return messages, none of which has too many values."""
+        if _has_too_many_values(data) and any(map(_has_too_many_values, _EVENT_END.split(data) if self._has_events else [data])):
+            raise self._link.fail(_too_large(self._server))
+        return bytes(data)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

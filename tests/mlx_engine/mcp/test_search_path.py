@@ -92,6 +92,17 @@ def test_the_shell_is_asked_once_per_process(folder: Folder, tmp_path: Path, mon
     assert asked.read_text().split() == ["once"]
 
 
+def test_a_shell_whose_profile_leaves_a_program_running_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program holds the shell's output open."""
+    shell, asked = tmp_path / "shell", tmp_path / "asked"
+    shell.write_text(f'#!/bin/sh\necho once >> "{asked}"\nsleep 600 &\nPATH=/found\neval "$2"\n')
+    shell.chmod(0o755)
+    monkeypatch.setenv("SHELL", str(shell))
+    monkeypatch.setattr(transports, "_shell_paths", {})
+    assert [asyncio.run(transports._shell_path()) for _ in range(2)] == ["/found"] * 2
+    assert asked.read_text().split() == ["once"]
+
+
 def test_a_shell_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell, hanging = tmp_path / "shell", tmp_path / "pid"
     shell.write_text(f'#!/bin/sh\necho $$ > "{hanging}"\nexec sleep 600\n')

@@ -95,6 +95,10 @@ class WebTools:
     def event_values(self, message: dict) -> Response:
         return Response(b"data: [" + b"[]," * 300_000 + b"[]]\n\n", media_type="text/event-stream")
 
+    def event_commas(self, message: dict) -> Response:
+        result = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": '"a,b",' * 60_000}]}}
+        return Response(f"data: {json.dumps(result)}\n\n", media_type="text/event-stream")
+
     def events(self, message: dict) -> Response:
         """Progress as fast as it can be sent, and then the result."""
         token = message["params"]["_meta"]["progressToken"]
