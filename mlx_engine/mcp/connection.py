@@ -103,7 +103,7 @@ class McpConnection:
         await self._settled.wait()
         client, link = self._client, self._link
         if client is None:
-            return failed(self._status.error or gone(self.config.name))
+            return failed(self._why_ended(link))
         started()
         try:
             await self._update_tools(client)
@@ -116,7 +116,7 @@ class McpConnection:
         except MCPError as error:
             if error.code == mcp_types.CONNECTION_CLOSED:
                 link.end()
-                return failed(link.problem or gone(self.config.name))
+                return failed(self._why_ended(link))
             reason = _cut(str(error), _LONGEST_MESSAGE)
             return failed(EngineText.of("tool_failed", "“{tool}” failed ({reason}).", tool=tool.name, reason=reason))
         except ValueError:
@@ -126,6 +126,18 @@ class McpConnection:
             return failed(EngineText.of("tool_asked", template, tool=tool.name))
         text, images = _content(result)
         return ToolResult(text, failed=bool(result.is_error), images=images)
+
+    def _why_ended(self, link: Link) -> EngineText:
+        """Return why a call has no connection."""
+        if self._status.state == "sign_in" or (link.unauthorized and not self._has_key):
+            template = "“{server}” requires you to sign in. Choose Sign In in Settings under Tools."
+            return EngineText.of("tool_sign_in_needed", template, server=self.config.name)
+        return link.problem or self._status.error or gone(self.config.name)
+
+    @property
+    def _has_key(self) -> bool:
+        """Whether the user has configured a key in place of a sign-in."""
+        return any(name.lower() == "authorization" for name, _ in self.config.headers)
 
     def _set(self, state: ServerState, error: EngineText | None = None, tools: tuple[Tool, ...] = ()) -> None:
         self._status = ServerStatus(self.config.name, state, error, tools)
@@ -149,11 +161,12 @@ class McpConnection:
                     await self._connect(open_browser)
                     problem = link.problem or gone(self.config.name)
                 except Exception as error:
-                    problem = link.problem or await asyncio.to_thread(_problem, error, self.config)
                     signing_in = bool(open_browser) and not self._was_ready
+                    limit_s = SIGN_IN_S if signing_in else self.config.timeout_s
+                    problem = link.problem or await asyncio.to_thread(_problem, error, self.config, limit_s)
                     if signing_in or link.unauthorized or isinstance(next(_causes(error)), SignInNeeded):
                         state, problem = "sign_in", problem if signing_in else None
-                        if any(name.lower() == "authorization" for name, _ in self.config.headers):
+                        if self._has_key:
                             template = "“{server}” rejected the Authorization header. Change it in Settings."
                             state, problem = "failed", EngineText.of("tool_rejected", template, server=self.config.name)
                         return
@@ -237,15 +250,18 @@ async def _subscribe(client: Client) -> None:
             await asyncio.Event().wait()
 
 
-def _problem(error: Exception, config: ServerConfig) -> EngineText:
-    """Return why the server isn't connected. May look up a name, which takes time."""
+def _problem(error: Exception, config: ServerConfig, limit_s: float) -> EngineText:
+    """Return why the server isn't connected after at most `limit_s` seconds.
+
+    May look up a name, which takes time.
+    """
     cause = next(_causes(error))
     reason = _cut(str(cause) or type(cause).__name__, _LONGEST_MESSAGE)
     if isinstance(cause, UserError):
         return cause.text
     if isinstance(cause, TimeoutError):
         template = "“{server}” didn't respond within {seconds:g} seconds."
-        return EngineText.of("tool_no_answer", template, server=config.name, seconds=config.timeout_s)
+        return EngineText.of("tool_no_answer", template, server=config.name, seconds=limit_s)
     if isinstance(cause, OAuthFlowError):
         template = "Can't sign in to “{server}” ({reason}). Try again."
         return EngineText.of("tool_sign_in_failed", template, server=config.name, reason=reason)

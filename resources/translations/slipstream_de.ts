@@ -7443,6 +7443,12 @@
             <translation>Die Anmeldung bei „{server}“ ist fehlgeschlagen ({reason}). Versuchen Sie es noch einmal.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_sign_in_needed</source>
+            <extracomment>“{server}” requires you to sign in. Choose Sign In in Settings under Tools.</extracomment>
+            <translation>Für „{server}“ ist eine Anmeldung erforderlich. Wählen Sie „Anmelden“ in den Einstellungen unter „Werkzeuge“.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/mcp/oauth.py" />
             <source>tool_url_not_secure</source>
             <extracomment>“{url}” must start with https://. Change the address.</extracomment>

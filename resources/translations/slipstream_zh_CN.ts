@@ -7443,6 +7443,12 @@
             <translation>无法登录“{server}”（{reason}）。请重试。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/mcp/connection.py" />
+            <source>tool_sign_in_needed</source>
+            <extracomment>“{server}” requires you to sign in. Choose Sign In in Settings under Tools.</extracomment>
+            <translation>“{server}”需要登录。请在设置的“工具”中选择“登录”。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/mcp/oauth.py" />
             <source>tool_url_not_secure</source>
             <extracomment>“{url}” must start with https://. Change the address.</extracomment>

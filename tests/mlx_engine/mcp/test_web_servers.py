@@ -15,6 +15,7 @@ import pytest
 
 from mlx_engine.contract import secrets
 from mlx_engine.hardware import local_network
+from mlx_engine.mcp import connection
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import is_secure
@@ -89,6 +90,10 @@ def test_events_are_read_and_progress_is_passed_on(servers: RunningServers) -> N
     shown: list[str] = []
     assert servers.ask(servers.tool("events", "web"), progress=shown.append).text == "the end"
     assert 1 <= len(shown) < 100 and shown[0] == "1"
+
+
+def test_an_event_whose_text_has_many_commas_is_a_result(servers: RunningServers) -> None:
+    assert servers.ask(servers.tool("event_commas", "web")).text.startswith('"a,b","a,b",')
 
 
 def test_a_compressed_body_is_refused(servers: RunningServers) -> None:
@@ -223,8 +228,10 @@ def test_a_revoked_sign_in_asks_again_without_opening_the_browser(guarded: tuple
     echo = servers.tool("echo", "web")
     sign_in.tokens.clear()
     sign_in.refresh.clear()
-    assert code(servers.ask(echo, '{"text": "no"}')) in ("tool_server_gone", "tool_cannot_sign_in")
+    assert code(servers.ask(echo, '{"text": "no"}')) == "tool_sign_in_needed"
     servers.wait("web", "sign_in")
+    refused = servers.ask(echo, '{"text": "no"}')
+    assert code(refused) == "tool_sign_in_needed" and "Settings" in refused.text
     assert len(browser.pages) == 1
     servers.close()
 
@@ -236,6 +243,18 @@ def test_a_refused_sign_in_says_so(guarded: tuple[WebTools, SignInServer]) -> No
     servers.sign_in("web", Browser().open)
     status = servers.wait("web", "sign_in")
     assert status.error is not None and status.error.code == "tool_sign_in_failed"
+    servers.close()
+
+
+def test_a_sign_in_that_takes_too_long_says_how_long_it_may_take(
+    guarded: tuple[WebTools, SignInServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web, _ = guarded
+    monkeypatch.setattr(connection, "SIGN_IN_S", 2.5)
+    servers = RunningServers(ServerConfig("web", url=web.url))
+    servers.sign_in("web", lambda page: None)
+    error = servers.wait("web", "sign_in").error
+    assert error is not None and error.code == "tool_no_answer" and "within 2.5 seconds" in error.message
     servers.close()
 
 
