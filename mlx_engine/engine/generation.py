@@ -364,7 +364,8 @@ class _Reply:
             for _ in self._images.read_before(done, stops):
                 yield []
                 self._check(stream)
-            self._tally.image_s += self._tally.clock() - began
+            if len(self._tokens) == self._length:  # later attempts aren't part of the prompt's time
+                self._tally.image_s += self._tally.clock() - began
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return

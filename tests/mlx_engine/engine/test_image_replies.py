@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 import mlx.core as mx
@@ -14,6 +15,7 @@ from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
 from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling, ToolCall, ToolSpec
 from mlx_engine.contract.whole_replies import fold
+from mlx_engine.decoding.turns import ReplyClock
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
@@ -241,6 +243,24 @@ def test_after_an_error_of_the_gpu_the_images_are_computed_again(engines: dict[s
         got = reply(engine, request)
     assert failed and got.tokens == expected.tokens and got.stats.gpu_error
     assert reader.computed - computed == (1 if at == "tower" else 2)
+
+
+def test_images_that_are_computed_again_after_the_first_token_take_no_time_of_the_prompt(engines: dict[str, Engine]) -> None:
+    engine, failed, ticks = engines["gemma4_causal"], list[int](), count()
+
+    def fail(rows: int) -> None:
+        if 1 < rows <= 4 and not failed:
+            failed.append(rows)
+            raise RuntimeError(VICTIM)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReplyClock, "__call__", lambda _: float(next(ticks)))
+        engine.free_memory()
+        expected = reply(engine, asked(SHOWN, max_tokens=12, width=4))
+        engine.free_memory()
+        before_each_pass(engine.pair.target, patch, fail)
+        got = reply(engine, asked(SHOWN, max_tokens=12, width=4))
+    assert failed and got.tokens == expected.tokens and got.stats.image_s == expected.stats.image_s
 
 
 def test_grammars_of_replies_to_images_are_those_of_plain_decoding(engines: dict[str, Engine]) -> None:
