@@ -91,7 +91,7 @@ class PartReader:
             try:
                 image_size(image.data, image.name, reading.cancel)
             except UserError as error:
-                raise ApiError(400, error.text.message, image.name, error.text.code) from None
+                raise ApiError.because(error, image.name) from None
 
     def read(self, kind: str, where: str, is_new: bool, parts: Callable[[], Iterable[Part]]) -> list[Part]:
         """Return an image or a document as parts of a message.
@@ -138,7 +138,7 @@ class PartReader:
         try:
             check_image(data, where)
         except UserError as error:
-            raise ApiError(400, error.text.message, where, error.text.code) from None
+            raise ApiError.because(error, where) from None
         if self._room == 0:
             message = f"“{where}” is one image too many. The limit is {MAX_IMAGES} in all messages. Remove images."
             raise ApiError(400, message, where, "too_many_images")

@@ -79,10 +79,12 @@ class PdfCache:
             self._draw(known, pictured, data, where, name, space, cancel)
             pictures = dict(known.pictures)
         except UserError as error:
-            raise ApiError(400, error.text.message, where, error.text.code) from None
+            raise ApiError.because(error, where) from None
         finally:
             known.turn.release()
             with self._lock:
+                if not known.pages and self._known.get(key) is known:
+                    del self._known[key]
                 while self._known and self._is_full():
                     self._known.popitem(last=False)
         return [

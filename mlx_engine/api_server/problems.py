@@ -13,6 +13,8 @@ _STATUS = {
     "gpu_failed": (503, "gpu_failed"),
     "internal": (500, "internal_error"),
     "chat_template_process": (500, "chat_template_process"),
+    "media_process": (500, "media_process"),
+    "media_stopped": (503, "media_stopped"),
     "remote_internal": (500, "internal_error"),
     "remote_busy": (429, "rate_limit_exceeded"),
     "remote_busy_until": (429, "rate_limit_exceeded"),
@@ -51,7 +53,13 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
     @classmethod
-    def because(cls, error: UserError) -> "ApiError":
+    def because(cls, error: UserError, where: str | None = None) -> "ApiError":
+        """Return the error of a request that the engine refused.
+
+        Args:
+            error: the engine's error.
+            where: the field that caused it, if its code doesn't tell.
+        """
         name, message = error.text.code, error.text.message
         status, code = _STATUS.get(name, (502 if name.startswith("remote_") else 400, name))
         if name == "remote_context_exceeded":
@@ -65,4 +73,4 @@ class ApiError(Exception):
                 f"This model's maximum context length is {limit} tokens."
             )
         seconds = dict(error.text.values).get("seconds") if status == 429 else None
-        return cls(status, message, _PARAMS.get(code), code, retry_after=seconds if isinstance(seconds, int) else None)
+        return cls(status, message, where or _PARAMS.get(code), code, retry_after=seconds if isinstance(seconds, int) else None)

@@ -13,7 +13,9 @@ import pytest
 
 from mlx_engine.api_server import content_parts, pdf_parts
 from mlx_engine.api_server.app import Api
+from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.api_server.content_parts import FileReading
+from mlx_engine.api_server.exchanges import FileThreads
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.messages import MessagesExchange
@@ -22,6 +24,7 @@ from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.attached_images import image_type
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.requests import Message
+from mlx_engine.hardware.child_process import ChildFailure
 from mlx_engine.media import media_process
 from mlx_engine.media.pdfs import PdfPage
 from tests.mlx_engine.api_server.serving import Serving
@@ -141,6 +144,42 @@ def test_a_pdf_has_a_time_limit(drawn: list[int], monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ApiError, match="more than 120 seconds to read") as refusal:
         chat([PDF])
     assert (refusal.value.code, drawn) == ("pdf_too_slow", [0, 1])
+
+
+def test_pdfs_that_cannot_be_read_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = FileReading()
+    for number in range(3):
+        with pytest.raises(ApiError, match="is damaged"):
+            chat([{"type": "file", "file": {"file_data": encoded(b"%%PDF-1.7 %d" % number)}}], SEEING, reading)
+    monkeypatch.setattr(pdf_parts, "pdf_pages", lambda *_: (_ for _ in ()).throw(WorkCancelled))
+    with pytest.raises(WorkCancelled):
+        chat([PDF], SEEING, reading)
+    assert not reading.pdfs._known
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "codes"),
+    [
+        ("start", 500, ["media_process"] * 2),
+        ("stopped", 503, ["media_stopped"] * 2),
+        ("slow", 400, ["pdf_too_slow", "image_slow"]),
+    ],
+)
+def test_a_problem_of_the_server_has_a_servers_status(
+    monkeypatch: pytest.MonkeyPatch, reason: str, status: int, codes: list[str]
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ChildFailure(reason)
+
+    monkeypatch.setattr(media_process.pdfs, "ask", fail)
+    monkeypatch.setattr(media_process.images, "ask", fail)
+    image = {"type": "image_url", "image_url": {"url": url(saved(picture(), "PNG"), "image/png")}}
+    for part, code in zip((PDF, image), codes, strict=True):
+        exchange = ChatExchange({"messages": [{"role": "user", "content": [part]}]})
+        with pytest.raises(ApiError) as refusal:
+            asyncio.run(FileThreads().check(exchange))
+        assert (refusal.value.status, refusal.value.code) == (status, code)
+        assert str(refusal.value.param).startswith("messages.0.content.0.")
 
 
 def test_a_server_that_stops_forgets_its_pdfs(drawn: list[int]) -> None:
