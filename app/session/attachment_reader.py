@@ -11,7 +11,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
-from app.storage.attached_files import read, read_data, with_page_pictures
+from app.session.page_drawer import PageDrawer
+from app.storage.attached_files import read, read_data
 from app.storage.attachments import Attachment, message_of
 from app.storage.pictures import Page
 from app.text.language import number, tr, translated
@@ -27,17 +28,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Reading:
-    """A file that is being read, or a PDF whose pages are being drawn."""
+    """A file that is being read."""
 
     path: Path  # only a name, if the file was pasted
     files: list[Attachment]  # list of the file's message, which may no longer be open
-    replaces: Attachment | None = None  # the PDF
     cancel: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or an error message
 
 
 class AttachmentReader(QObject):
     """A reader of the composer's files, each on a thread that may be abandoned.
+
+    Pages of PDFs are drawn when the files have been added to the open message.
 
     Args:
         can_count: returns whether a pair on this computer can count tokens. Files aren't sent to a server to be counted.
@@ -55,8 +57,11 @@ class AttachmentReader(QObject):
         super().__init__(parent)
         self._engine, self._can_count, self._can_see = engine, can_count, can_see
         self._read.connect(self._take)
+        self._drawer = PageDrawer(self)
+        self._drawer.drawn.connect(self._replace)
+        self._drawer.changed.connect(self._report)
         self.files: list[Attachment] = []
-        self.counts: dict[Attachment, TokenCount] = {}
+        self.counts: dict[Attachment, TokenCount] = {}  # of `files`
         self._readings: list[Reading] = []  # for all messages, in order per message
         self._refusals: list[str] = []  # of files that were attached together
 
@@ -64,6 +69,16 @@ class AttachmentReader(QObject):
     def reading(self) -> list[Reading]:
         """Files of the open message that are still being read, in order."""
         return [one for one in self._readings if one.files is self.files]
+
+    @property
+    def drawing(self) -> list[Attachment]:
+        """PDFs of the open message whose pages are being drawn."""
+        return self._drawer.pdfs
+
+    @property
+    def busy(self) -> bool:
+        """Whether the open message isn't complete yet."""
+        return bool(self.reading or self.drawing)
 
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
@@ -77,14 +92,17 @@ class AttachmentReader(QObject):
 
     def _start(self, one: Reading, work: Callable[[threading.Event], Attachment]) -> None:
         self._readings.append(one)
-        threading.Thread(target=self._read_one, args=(one, work, self._can_see()), name="attachment", daemon=True).start()
+        threading.Thread(target=self._read_one, args=(one, work), name="attachment", daemon=True).start()
         self.changed.emit()
 
     @Slot()
     def leave_out(self) -> None:
-        """Remove files of the open message that are still being read."""
+        """Remove files of the open message that are being read, and stop drawing."""
         self._stop(one for one in self.reading if one.result is None)  # a reading that has ended has a result
         self._add_results(self.files)
+        self._drawer.stop()
+        self._drawer.give_up(self.files)
+        self.changed.emit()
 
     def _stop(self, readings: Iterable[Reading]) -> None:
         stopped = list(readings)
@@ -95,70 +113,75 @@ class AttachmentReader(QObject):
     @Slot()
     def end(self) -> None:
         """Stop all reading. On return, no process reads a file."""
-        for one in self._readings:
-            one.cancel.set()
-        self._readings.clear()
+        self._stop(self._readings)
+        self._drawer.stop()
         media_process.pdfs.stop()
         self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
         """Switch to another message's files. Unfinished files stay with their message."""
+        self._drawer.stop()
         self.files = files
-        self._draw_pages()
-        for one in self.files:
-            self._count(one)
-        self.changed.emit()
+        self._draw_again()
+        self._report()
 
     def remove(self, one: Attachment) -> None:
         if one in self.files:
             self.files.remove(one)
-            self._stop(drawing for drawing in self.reading if drawing.replaces == one)
-            self.changed.emit()
+            self._draw_pages()
+            self._report()
 
     def move(self, one: Attachment, place: int) -> None:
         """Move a file to another place in the message, counted from 0."""
         if one in self.files:
             self.files.remove(one)
             self.files.insert(place, one)
-            self.changed.emit()
+            self._report()
+
+    def current(self, one: Attachment) -> Attachment | None:
+        """Return a file of the open message as it is now, or None if it was removed."""
+        return next((file for file in self.files if file.is_same_file(one)), None)
 
     def set_pages(self, one: Attachment, page_list: Iterable[Page]) -> None:
         """Choose what is sent of a PDF's pages, and draw them for a pair that sees."""
-        if one in self.files:
-            self._stop(drawing for drawing in self.reading if drawing.replaces == one)
-            self._replace(self.files, one, changed := replace(one, page_list=tuple(page_list)))
-            self._draw(changed)
-            self.changed.emit()
+        self._drawer.stop()
+        if (now := self.current(one)) is not None:
+            chosen = zip(now.page_list, page_list, strict=True)
+            self._replace(now, replace(now, page_list=tuple(replace(page, sent=other.sent) for page, other in chosen)))
+        self._draw_pages()
+        self._report()
 
-    def _draw(self, pdf: Attachment) -> None:
-        if self._can_see() and any(page.sent == "picture" and not page.shown for page in pdf.page_list):
-            self._start(Reading(Path(pdf.name), self.files, pdf), lambda cancel: pdf)
-
-    def _draw_pages(self) -> None:
-        """Draw the pages that a pair which can't see left out."""
-        waiting = [one.replaces for one in self.reading]
-        for one in self.files:
-            if one not in waiting:
-                self._draw(one)
-
-    def _replace(self, files: list[Attachment], old: Attachment, new: Attachment) -> None:
-        if old in files:
-            files[files.index(old)] = new
-            if files is self.files:
-                self._count(new)
+    @Slot(object, object)
+    def _replace(self, old: Attachment, new: Attachment) -> None:
+        if old in self.files:
+            self.files[self.files.index(old)] = new
+            self._count(new)
 
     @Slot()
     def count_all(self) -> None:
         """Count all tokens again, because another pair may have another tokenizer."""
         self.counts.clear()
+        self._draw_again()
+
+    def _draw_again(self) -> None:
+        """Count and draw all files of a message or for a pair."""
+        self._drawer.retry()
         self._draw_pages()
         for one in self.files:
             self._count(one)
 
-    def _read_one(self, one: Reading, work: Callable[[threading.Event], Attachment], can_see: bool) -> None:
+    def _draw_pages(self) -> None:
+        self._drawer.draw(self.files if self._can_see() else ())
+
+    @Slot()
+    def _report(self) -> None:
+        """Report a change of the files, and forget those that are gone."""
+        self.counts = {one: count for one, count in self.counts.items() if one in self.files}
+        self.changed.emit()
+
+    def _read_one(self, one: Reading, work: Callable[[threading.Event], Attachment]) -> None:
         try:
-            found = work(one.cancel)
-            one.result = with_page_pictures(found, one.cancel) if can_see else found
+            one.result = work(one.cancel)
         except WorkCancelled:
             return
         except UserError as error:
@@ -176,17 +199,13 @@ class AttachmentReader(QObject):
 
     def _add_results(self, files: list[Attachment]) -> None:
         """Add a message's finished files, up to the first one still being read."""
-        waiting = False
         for one in [one for one in self._readings if one.files is files]:
-            waiting = waiting or (one.result is None and one.replaces is None)
-            if one.result is None or (waiting and one.replaces is None):
-                continue
+            if one.result is None:
+                break
             self._readings.remove(one)
             if isinstance(one.result, str):
                 self._refusals.append(one.result)
-            elif one.replaces is not None:
-                self._replace(files, one.replaces, one.result)
-            elif one.result not in files:
+            elif not any(one.result.is_same_file(file) for file in files):
                 files.append(one.result)
                 if files is self.files:
                     self._count(one.result)
@@ -196,6 +215,7 @@ class AttachmentReader(QObject):
                 shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else self._refusals[-1])
             self._refusals.clear()
             self.refused.emit("\n".join(shown))
+        self._draw_pages()
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:
@@ -205,6 +225,6 @@ class AttachmentReader(QObject):
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if isinstance(delivery.event, TokenCount):
+            if isinstance(delivery.event, TokenCount) and one in self.files:
                 self.counts[one] = delivery.event
-                self.changed.emit()
+                self._report()

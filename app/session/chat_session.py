@@ -97,9 +97,9 @@ class ChatSession(QObject):
         """
         found: list[Unread] = []
         for turn in self.chat.turns if self._loader.pair is not None else ():
-            found += unread(turn.asked.attachments if turn.asked is not None else (), self.can_see)
+            found += unread(turn.asked.attachments if turn.asked is not None else (), self.can_see, self.drawing_pages)
             found += unread_images((image for call in turn.reply.calls for image in call.images), self.can_see)
-        return tuple(one for one in found if not (one.pages and self.drawing_pages))
+        return tuple(found)
 
     @property
     def offered_tools(self) -> dict[str, Tool]:
@@ -179,7 +179,7 @@ class ChatSession(QObject):
             example: a built-in server that is turned on for this chat, if the message is sent.
         """
         prompt = clean(prompt).strip()
-        if self._attachments.reading:
+        if self._attachments.busy:
             self._notices.post(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="read"))
             return False
         if not prompt and not files:

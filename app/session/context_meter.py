@@ -124,7 +124,7 @@ class ContextMeter(QObject):
                 self.use = self._reported()  # drafts aren't sent to a server to be counted
             self._emit()
             return
-        self._incomplete = bool(self._session.tools_starting() or self._attachments.reading or self._session.drawing_pages)
+        self._incomplete = bool(self._session.tools_starting() or self._attachments.busy or self._session.drawing_pages)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()

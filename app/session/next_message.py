@@ -134,7 +134,8 @@ class NextMessage(QObject):
     @property
     def unread(self) -> tuple[Unread, ...]:
         """What the loaded pair wouldn't read of the message; empty without a pair."""
-        return unread(self._attachments.files, self._loader.can_see) if self._loader.pair is not None else ()
+        files, drawing = self._attachments.files, bool(self._attachments.drawing)
+        return unread(files, self._loader.can_see, drawing) if self._loader.pair is not None else ()
 
     @property
     def chat_full(self) -> bool:
@@ -161,12 +162,12 @@ class NextMessage(QObject):
         if self._delayed is not None and not has_message:
             return  # the note says what the reply waits for
         note, after = "", None
-        if has_message and activity.replying_here and not self._attachments.reading:
+        if has_message and activity.replying_here and not self._attachments.busy:
             after = self._reply_runner.turn
             note = tr("The message will be sent when the reply has ended.")
             if self._reply_runner.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and not activity.busy and not self._attachments.reading:
+        elif has_message and not activity.busy and not self._attachments.busy:
             if loader.running and (loader.pair is None or loader.connecting_to is not None):
                 note = tr("The message will be sent when the models have loaded.")
             elif self._session.tools_starting():
@@ -198,7 +199,7 @@ class NextMessage(QObject):
         if self._waiting:
             if self._editing:
                 self._draft = f"{self._draft}\n\n{self.text}".strip()
-                self._draft_files += [one for one in self._attachments.files if one not in self._draft_files]
+                self._draft_files += [one for one in self._attachments.files if not any(map(one.is_same_file, self._draft_files))]
             text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
             self._notices.post(Notice(text, topic="waiting", stays=True))
         self.cancel()

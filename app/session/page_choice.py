@@ -66,7 +66,7 @@ class PageChoice(QObject):
 
     def current(self, pdf: Attachment) -> Attachment | None:
         """Return the PDF as it is now, or None if it was removed."""
-        return next((one for one in self._reader.files if (one.name, one.document) == (pdf.name, pdf.document)), None)
+        return self._reader.current(pdf)
 
     def send_as(self, pdf: Attachment, numbers: Iterable[int], sent: Sent) -> None:
         """Change what is sent of pages."""

@@ -3,6 +3,7 @@
 import codecs
 import mimetypes
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
@@ -20,7 +21,7 @@ from mlx_engine.media.pdfs import pdf_pages, pdf_picture
 from mlx_engine.media.unreadable import error_of
 
 MAX_TEXT = 2_000_000  # bytes
-MOST_PICTURES = 100  # of a PDF's pages
+MOST_PICTURES = 100  # of a PDF's pages, with those that can't be drawn
 MOST_PICTURE_BYTES = 256_000_000  # of a PDF's pages
 _CHECKED_PIXELS = 1 << 18  # to which an image is reduced to find out whether it can be decoded
 _BYTE_ORDER_MARKS = (
@@ -106,30 +107,29 @@ def _read_pdf(name: str, data: bytes, cancel: threading.Event | None) -> Attachm
     return Attachment(name, text_of_pages(found), len(data), len(found), document=StoredFile.of(data), page_list=found)
 
 
-def with_page_pictures(pdf: Attachment, cancel: threading.Event | None = None) -> Attachment:
-    """Return a PDF with the pictures that its pages are sent as, up to a limit.
+def draw_pages(pdf: Attachment, cancel: threading.Event | None = None) -> Iterator[Attachment]:
+    """Draw the pages of a PDF that lack pictures, up to a limit.
 
-    A page that can't be shown has none.
+    Yields:
+        The PDF after each page that could be drawn, with all pictures so far.
 
     Raises:
         WorkCancelled: `cancel` was set.
     """
-    pages, count, space = list(pdf.page_list), 0, MOST_PICTURE_BYTES
-    for at, page in enumerate(pages):
-        if page.sent != "picture" or pdf.document is None or not pdf.document.data:
+    pages, undrawn = list(pdf.page_list), pdf.undrawn
+    pictures = [page.picture.file.data for page in pages if page.shown and page.picture is not None]
+    space = MOST_PICTURE_BYTES - sum(map(len, pictures))
+    for number in undrawn[: max(0, MOST_PICTURES - len(pictures))]:
+        if space <= 0 or pdf.document is None:
+            return
+        try:
+            data = pdf_picture(pdf.document.data, number, name=pdf.name, cancel=cancel)
+            made = picture_of(f"{pdf.name}, page {number}", data, cancel)
+        except UserError:
             continue
-        if page.picture is None or page.picture.lost:
-            if count >= MOST_PICTURES or space <= 0:
-                continue
-            name = f"{pdf.name}, page {page.number}"
-            try:
-                made = picture_of(name, pdf_picture(pdf.document.data, page.number, name=pdf.name, cancel=cancel), cancel)
-            except UserError:
-                continue
-            pages[at] = page = replace(page, picture=made)
-        assert page.picture is not None
-        count, space = count + 1, space - len(page.picture.file.data)
-    return replace(pdf, page_list=tuple(pages))
+        space -= len(made.file.data)
+        pages = [replace(page, picture=made) if page.number == number else page for page in pages]
+        yield replace(pdf, page_list=tuple(pages))
 
 
 def _decoded(name: str, data: bytes) -> str:

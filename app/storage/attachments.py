@@ -41,6 +41,16 @@ class Attachment:
         pictures = [self.picture, *(page.picture for page in self.page_list)]
         return [*(one.file for one in pictures if one is not None), *([self.document] if self.document else [])]
 
+    @property
+    def undrawn(self) -> tuple[int, ...]:
+        """The pages that are sent as pictures, but aren't drawn yet."""
+        can_draw = self.document is not None and bool(self.document.data)
+        return tuple(page.number for page in self.page_list if can_draw and page.sent == "picture" and not page.shown)
+
+    def is_same_file(self, other: "Attachment") -> bool:
+        """Whether it is the same file, whatever is sent of its pages."""
+        return replace(self, page_list=()) == replace(other, page_list=())
+
     def unread_pages(self, can_see: bool) -> tuple[int, ...]:
         """Return the pages that a model gets neither as text nor as a picture.
 
@@ -111,15 +121,16 @@ class Unread:
     lost: bool = False
 
 
-def unread(attachments: Iterable[Attachment], can_see: bool) -> tuple[Unread, ...]:
+def unread(attachments: Iterable[Attachment], can_see: bool, drawing: bool = False) -> tuple[Unread, ...]:
     """Return what a model doesn't read of files, in order.
 
     Args:
         can_see: whether the model sees images.
+        drawing: whether pages are being drawn, which will be read.
     """
     found = []
     for one in attachments:
-        pages = one.unread_pages(can_see)
+        pages = one.unread_pages(can_see) if not drawing else ()
         lost = one.picture is not None and one.picture.lost
         if pages or lost or (one.picture is not None and not can_see):
             found.append(Unread(one.name, pages, lost))

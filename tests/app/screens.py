@@ -259,7 +259,7 @@ def attach_pictures(window: MainWindow) -> None:
     reader.attach_data(landscape(1600, 1000, "JPEG"), "Seen 湖.jpg")
     reader.attach_data(landscape(200, 600, "GIF"), "Turm 塔.gif")
     reader.attach_data(document_data(), "Bericht 报告.pdf")
-    while reader.reading or len(reader.counts) < len(reader.files):
+    while reader.busy or len(reader.counts) < len(reader.files):
         settle(30)
 
 

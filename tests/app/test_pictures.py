@@ -17,7 +17,7 @@ from PIL import Image
 from app.session.context_use import NextPrompt, measure, use_text
 from app.session.engine_adapter import Delivery
 from app.session.reply_runner import ReplyRunner
-from app.storage.attached_files import read, read_data, with_page_pictures
+from app.storage.attached_files import draw_pages, read, read_data
 from app.storage.attachments import Attachment, Unread, message_of, shown_to, text_of_pages, unread
 from app.storage.chat_tree import Chat, Node
 from app.storage.pictures import Page, Picture, StoredFile
@@ -233,13 +233,13 @@ def test_pages_of_a_pdf_have_their_texts_and_get_pictures(tmp_path: Path) -> Non
     found = read_data(scan.getvalue(), "scan.pdf")
     assert [(page.text, page.why, page.sent, page.picture) for page in found.page_list] == [("", "little_text", "picture", None)]
     assert found.unread_pages(can_see=True) == found.unread_pages(can_see=False) == (1,)
-    drawn = with_page_pictures(found)
+    *_, drawn = draw_pages(found)
     assert drawn.unread_pages(can_see=True) == () and drawn.unread_pages(can_see=False) == (1,)
     (image,) = message_of("", (drawn,), can_see=True).images
     assert image.name == "scan.pdf, page 1" and image.data.startswith(b"\x89PNG")
     assert drawn.document == StoredFile(sha256(scan.getvalue()).hexdigest())
     text = read_data(pdf("First", "", "Third"), "text.pdf")
-    assert with_page_pictures(text) == text and text.text == "First\n\nThird"
+    assert not list(draw_pages(text)) and text.text == "First\n\nThird"
 
 
 # In the window's session
@@ -278,11 +278,11 @@ def test_files_can_be_moved_pasted_and_their_pages_chosen(begin: Begin, photo: P
     assert [one.name for one in reader.files] == ["text.pdf", "Pasted.png"]
     first, second = reader.files[0].page_list
     reader.set_pages(reader.files[0], (replace(first, sent="picture"), replace(second, sent="no")))
-    assert not reader.reading  # the pair can't see
+    assert not reader.busy  # the pair can't see
     assert app.loader.pair is not None
     app.loader.pair = replace(app.loader.pair, can_see=True)
     reader.count_all()  # as after loading
-    app.until(lambda: not reader.reading)
+    app.until(lambda: not reader.busy)
     assert [page.shown for page in reader.files[0].page_list] == [True, False]
     app.ask("What?")
     message = app.engine.requests[-1].messages[-1]

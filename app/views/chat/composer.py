@@ -145,7 +145,7 @@ class Composer(QFrame):
     @Slot()
     def _show_files(self) -> None:
         reader = self._attachments
-        names = [shortened(clean(one.path.name)) for one in reader.reading]
+        names = [shortened(clean(one.path.name)) for one in reader.reading] + [shortened(one.name) for one in reader.drawing]
         if len(names) > 1:
             names[0] = tr("{name} and {count} more", name=names[0], count=len(names) - 1)
         self.files.show_files(reader.files, reader.counts, "".join(names[:1]))
