@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.notice import Notice
 from app.session.page_drawer import PageDrawer
 from app.storage.attached_files import read, read_data
 from app.storage.attachments import Attachment, message_of
@@ -21,7 +22,9 @@ from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
 from mlx_engine.media import media_process
 
+MOST_FILES = 100  # of a message
 MOST_REFUSALS = 5  # shown in one notice
+THREADS = 4  # that read files of a message, without abandoned ones
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,8 @@ class Reading:
 
     path: Path  # only a name, if the file was pasted
     files: list[Attachment]  # list of the file's message, which may no longer be open
+    work: Callable[[threading.Event], Attachment]
+    started: bool = False
     cancel: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or an error message
 
@@ -47,7 +52,7 @@ class AttachmentReader(QObject):
     """
 
     changed = Signal()
-    refused = Signal(str)
+    refused = Signal(object)  # Notice or str
 
     _read = Signal(object)  # Reading, from its thread
 
@@ -83,17 +88,27 @@ class AttachmentReader(QObject):
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
         """Read files and add them to the open message, in order."""
-        for path in paths:
-            self._start(Reading(path, self.files), partial(read, path))
+        self._start([Reading(path, self.files, partial(read, path)) for path in paths])
 
     def attach_data(self, data: bytes, name: str) -> None:
         """Add a file that isn't on the disk, such as a pasted image."""
-        self._start(Reading(Path(name), self.files), partial(read_data, data, name))
+        self._start([Reading(Path(name), self.files, partial(read_data, data, name))])
 
-    def _start(self, one: Reading, work: Callable[[threading.Event], Attachment]) -> None:
-        self._readings.append(one)
-        threading.Thread(target=self._read_one, args=(one, work), name="attachment", daemon=True).start()
+    def _start(self, new: list[Reading]) -> None:
+        places = max(0, MOST_FILES - len(self.files) - len(self.reading))
+        self._readings += new[:places]
+        if len(new) > places:
+            self.refused.emit(tr("A message can't have more than {limit} files.", limit=number(MOST_FILES)))
+        self._read_next(self.files)
         self.changed.emit()
+
+    def _read_next(self, files: list[Attachment]) -> None:
+        """Start as many threads for a message's files as allowed."""
+        waiting = [one for one in self._readings if one.files is files and one.result is None]
+        for one in waiting[:THREADS]:
+            if not one.started:
+                one.started = True
+                threading.Thread(target=self._read_one, args=(one,), name="attachment", daemon=True).start()
 
     @Slot()
     def leave_out(self) -> None:
@@ -179,9 +194,9 @@ class AttachmentReader(QObject):
         self.counts = {one: count for one, count in self.counts.items() if one in self.files}
         self.changed.emit()
 
-    def _read_one(self, one: Reading, work: Callable[[threading.Event], Attachment]) -> None:
+    def _read_one(self, one: Reading) -> None:
         try:
-            one.result = work(one.cancel)
+            one.result = one.work(one.cancel)
         except WorkCancelled:
             return
         except UserError as error:
@@ -198,23 +213,30 @@ class AttachmentReader(QObject):
             self._add_results(one.files)
 
     def _add_results(self, files: list[Attachment]) -> None:
-        """Add a message's finished files, up to the first one still being read."""
+        """Add a message's finished files, up to the first one still being read.
+
+        Refused files are reported at once.
+        """
+        refused, waiting = len(self._refusals), False
         for one in [one for one in self._readings if one.files is files]:
-            if one.result is None:
-                break
-            self._readings.remove(one)
+            waiting = waiting or one.result is None
             if isinstance(one.result, str):
                 self._refusals.append(one.result)
+            elif one.result is None or waiting:
+                continue
             elif not any(one.result.is_same_file(file) for file in files):
                 files.append(one.result)
                 if files is self.files:
                     self._count(one.result)
-        if self._refusals and not any(one.files is files for one in self._readings):
+            self._readings.remove(one)
+        if len(self._refusals) > refused:
             shown = self._refusals[:MOST_REFUSALS]
             if more := len(self._refusals) - len(shown):
                 shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else self._refusals[-1])
+            self.refused.emit(Notice("\n".join(shown), topic="refused"))  # instead of the notice with fewer files
+        if not any(one.files is files for one in self._readings):
             self._refusals.clear()
-            self.refused.emit("\n".join(shown))
+        self._read_next(files)
         self._draw_pages()
         self.changed.emit()
 

@@ -130,6 +130,11 @@
         </message>
         <message>
             <location filename="../../app/session/attachment_reader.py" />
+            <source>A message can't have more than {limit} files.</source>
+            <translation>Eine Nachricht kann höchstens {limit} Dateien haben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/attachment_reader.py" />
             <source>Can't read “{name}”.</source>
             <translation>„{name}“ kann nicht gelesen werden.</translation>
         </message>

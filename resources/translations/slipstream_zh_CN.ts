@@ -130,6 +130,11 @@
         </message>
         <message>
             <location filename="../../app/session/attachment_reader.py" />
+            <source>A message can't have more than {limit} files.</source>
+            <translation>一条消息最多可附加 {limit} 个文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/attachment_reader.py" />
             <source>Can't read “{name}”.</source>
             <translation>无法读取“{name}”。</translation>
         </message>

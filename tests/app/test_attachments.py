@@ -292,6 +292,47 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     assert app.attachments.files == []
 
 
+def test_few_threads_read_the_files_of_a_message_and_there_are_at_most_100(
+    begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, most, gate = begin(), list[int](), threading.Event()
+
+    def reading(path: Path, cancel: threading.Event) -> Attachment:
+        most.append(sum(thread.name == "attachment" for thread in threading.enumerate()))
+        cancel.wait(PATIENCE_S) if path.name == "stuck.txt" else gate.wait(PATIENCE_S)
+        return read(path)
+
+    monkeypatch.setattr("app.session.attachment_reader.read", reading)
+    names = ["stuck.txt", *(f"{number}.txt" for number in range(120))]
+    app.attachments.attach([file(name, name.encode()) for name in names])
+    assert app.notices == ["A message can't have more than 100 files."] and len(app.attachments.reading) == 100
+    gate.set()
+    app.until(lambda: sum(one.result is None for one in app.attachments.reading) == 1)
+    assert max(most) <= 4 and not app.attachments.files
+    app.attachments.leave_out()
+    assert [one.name for one in app.attachments.files] == names[1:100]
+    app.attachments.attach([file("last.txt", b"last"), file("more.txt", b"more")])
+    app.until(lambda: not app.attachments.reading)
+    assert len(app.attachments.files) == 100 and app.attachments.files[-1].name == "last.txt"
+
+
+def test_a_refused_file_is_reported_while_others_are_being_read(begin: Begin, file: File, gated: threading.Event) -> None:
+    app = begin()
+    app.attachments.attach([file("slow.txt", b"slow")])
+    (slow,) = app.attachments.reading
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.session.attachment_reader.read", read)
+        bad = [file(f"{number}.bin", b"\0\1") for number in range(7)]
+        for number, path in enumerate(bad):
+            app.attachments.attach([path])
+            app.until(lambda: app.attachments.reading == [slow])
+            (notice,) = app.notices
+            assert notice.count("contains no readable text") == min(number + 1, 5 if number > 5 else 6)
+    assert notice.endswith("2 more files can't be attached.")
+    release(app, gated)
+    assert [one.name for one in app.attachments.files] == ["slow.txt"] and app.notices == [notice]
+
+
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Reading files waits until this is set."""
