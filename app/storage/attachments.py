@@ -207,7 +207,7 @@ class _Content:
         self.text += text if after_image or not self.text else f"\n\n{text}"
 
     def add_image(self, name: str, picture: Picture) -> None:
-        self.images.append(AttachedImage(len(self.text), picture.file.data, name))
+        self.images.append(AttachedImage(len(self.text), picture.file.data, name, digest=picture.file.digest))
 
     def add_file(self, file: Attachment) -> None:
         self.begin(f"--- {file.name} ---\n")

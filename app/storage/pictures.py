@@ -1,11 +1,9 @@
 """Images and pages of PDFs in messages, and the files that chats keep of them."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from hashlib import sha256
 from typing import Literal, Protocol
 
-from mlx_engine.contract.requests import AttachedImage
 from mlx_engine.media.pdfs import Why
 
 _MOST = 1_000_000  # pixels of a side, or frames
@@ -64,17 +62,6 @@ class Picture:
         """Return the image with its data from `files`, by digest, and with a valid size."""
         width, height, frames = (min(max(number, 1), _MOST) for number in (self.width, self.height, self.frames))
         return replace(self, file=self.file.filled(files), width=width, height=height, frames=frames)
-
-
-@dataclass(frozen=True)
-class LostImage(AttachedImage):
-    """An image of a call's result whose data is lost."""
-
-    lost_digest: str = ""
-
-    @cached_property
-    def digest(self) -> str:
-        return self.lost_digest
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from app.storage.attachments import attachments_from
 from app.storage.chat_tree import Chat, Node, NodeRole, new_id
 from app.storage.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
-from app.storage.pictures import LostImage, StoredFile
+from app.storage.pictures import StoredFile
 from app.storage.reply import Reply, Suppliers
 from app.storage.settings import MAX_TOKENS, ChatSettings
 from app.text.plain_text import NEW_CHAT
@@ -149,7 +149,7 @@ def _with_images(calls: Iterable[CallRecord], listed: list[Any], files: Mapping[
 def _image(found: Mapping[str, Any], length: int, files: Mapping[str, bytes]) -> AttachedImage:
     at, digest = min(read_as(int, found.get("at"), 0), length), as_text(found.get("digest"))
     rest = as_text(found.get("name")), read_as(Detail, found.get("detail"), "auto")
-    return AttachedImage(at, files[digest], *rest) if files.get(digest) else LostImage(at, b"", *rest, digest)
+    return AttachedImage(at, files.get(digest, b""), *rest, digest)
 
 
 def _closed_calls(reply: Reply) -> Iterator[CallRecord]:

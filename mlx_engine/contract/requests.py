@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -62,17 +61,18 @@ class AttachedImage:
         data: the file's bytes, as received.
         name: what people call the image.
         detail: how finely the model sees it.
+        digest: SHA-256 of the file. Computed unless given.
     """
 
     at: int
     data: bytes = field(repr=False)
     name: str = ""
     detail: Detail = "auto"
+    digest: str = field(default="", repr=False, compare=False)
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the file."""
-        return sha256(self.data).hexdigest()
+    def __post_init__(self) -> None:
+        if not self.digest:
+            object.__setattr__(self, "digest", sha256(self.data).hexdigest())
 
 
 @dataclass(frozen=True)

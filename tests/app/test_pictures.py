@@ -23,6 +23,7 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.pictures import Page, Picture, StoredFile
 from app.storage.records import chat_to_json
 from app.storage.store import Snapshot, Store
+from mlx_engine.contract import requests
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import AttachedImage, CountTokens, Message, ToolCall
@@ -93,6 +94,18 @@ def test_a_message_has_each_image_at_its_place(text: str, attached: tuple[Attach
             assert (head in blind.content) or page.sent == "no"
             assert page.sent == "no" or page.text in blind.content
     assert seen.content.endswith(text)
+
+
+@given(texts, attachments)
+def test_messages_know_the_digests_of_their_images(text: str, attached: tuple[Attachment, ...]) -> None:
+    """Large files aren't read again each time a prompt is counted."""
+    computed: list[bytes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(requests, "sha256", lambda data: computed.append(data) or sha256(data))
+        sent = message_of(text, attached, can_see=True)
+        (again,) = shown_to(True, (sent,))
+        assert [image.digest for image in again.images] == [sha256(image.data).hexdigest() for image in sent.images]
+    assert not computed
 
 
 def test_the_layout_of_messages() -> None:
