@@ -35,6 +35,7 @@ class Branch:
     from_disk: int = 0  # number of tokens read from disk for the request
     last_used: int = 0
     chat: str | None = None  # that the tokens belong to; None keeps them off the disk
+    first_states: int = 0  # position of the first ones on disk, usually the end of the system prompt; 0 if they weren't read
     end_keys: tuple[str, ...] = ()  # of parts on disk that only the next turn needs
 
     def mark(self) -> None:

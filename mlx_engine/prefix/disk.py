@@ -43,10 +43,14 @@ class StoredPrefix:
     Attributes:
         parts: consecutive parts.
         length: number of shared tokens; the last part may have more.
+        first_states: position of the first of these parts' states, or 0.
+        end_keys: keys of stored parts that only the prompt's continuation needed.
     """
 
     parts: tuple[SavedPart, ...]
     length: int
+    first_states: int
+    end_keys: tuple[str, ...]
 
 
 @dataclass
@@ -112,6 +116,8 @@ class DiskPrefixes:
             options = [part for part in matching if whole_images(spans, part.end) == part.end]
             last = max(options, key=lambda part: part.end, default=None)
             parts, length = ([*whole[: last.start // BLOCK], last], last.end) if last else ([], 0)
+            own = sorted((part for part in options if part.end % STATES_EVERY), key=lambda part: part.end)
+            first_states, ends = own[0].end if own else 0, own[1:]
         else:
             parts, length = list(whole), len(whole) * BLOCK
             for part in self._store.following(parents[-1:], False):
@@ -119,13 +125,14 @@ class DiskPrefixes:
                     parts, length = [*whole, part], reach
             length = whole_images(spans, length)
             parts = [part for part in parts if part.start < length]
+            first_states, ends = 0, [part for part in parts if len(part.tokens) < BLOCK and part.end == length]
         if length <= beyond:
             return None
         read, computed = self._store.fact(_READ_RATE), self._store.fact(self._prefill_fact)
         if read and computed and sum(part.bytes for part in parts) / read > (length - beyond) / computed:
             self._store.note(_READ_RATE, read * _HOPE)
             return None
-        return StoredPrefix(tuple(parts), length)
+        return StoredPrefix(tuple(parts), length, first_states, tuple(part.key for part in ends))
 
     def load(self, stored: StoredPrefix, branch: Branch) -> bool:
         """Fill an empty branch from disk. Return whether that succeeded.
@@ -156,6 +163,7 @@ class DiskPrefixes:
                 return False
         if states is not None:
             branch.marks[stored.length] = states
+        branch.first_states, branch.end_keys = stored.first_states, stored.end_keys
         self._store.touch([part.key for part in stored.parts])
         self._measure(_READ_RATE, sum(part.bytes for part in stored.parts), time.perf_counter() - began)
         self._store.note("saved tokens", (self._store.fact("saved tokens") or 0) + stored.length)
@@ -196,8 +204,9 @@ class DiskPrefixes:
         if branch.chat is None:
             return
         parts, ends = self._parts(branch)
-        use = self._store.touch(sorted(self._store.known([part.key for part in parts])), branch.chat)
-        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in ends], use))
+        keys = [part.key for part in parts]
+        use = self._store.touch(sorted(self._store.known(keys)), branch.chat)
+        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in keys], use))
         branch.end_keys = ends
 
     def _parts(self, branch: Branch) -> tuple[list[SavedPart], tuple[str, ...]]:
@@ -214,10 +223,11 @@ class DiskPrefixes:
                 parts.append(SavedPart.of(self._pair, parents[-1], at, tokens[at:length], False))
             return parts, tuple(part.key for part in parts[length // BLOCK :])
         positions = sorted({*(at for at in branch.marks if at <= length), *([length] if length == branch.caches.length else [])})
-        own = [at for at in positions if at % STATES_EVERY]  # the first is usually the end of the system prompt
-        ends = own[-2:] if len(own) > 2 else own[-1:]
+        own = [at for at in positions if at % STATES_EVERY]
+        first = min([branch.first_states or length, *own])  # usually the end of the system prompt
+        ends = [at for at in own if at != first][-2:] or own[-1:]
         for at in positions:
-            if at in ends or at in own[:1] or at % STATES_EVERY == 0:
+            if at in ends or at == first or at % STATES_EVERY == 0:
                 start = at - at % BLOCK
                 parts.append(SavedPart.of(self._pair, parents[start // BLOCK], start, tokens[start:at], True))
         parts.sort(key=lambda part: part.end)  # so that what fits can be read

@@ -93,8 +93,6 @@ class Snapshots:
             length = from_disk = stored.length
         else:
             branch = self._cut(self._branches[at], length) if length else self.new_branch()
-        if branch.chat != chat:
-            branch.end_keys = ()  # the other chat still needs these
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 
@@ -171,6 +169,7 @@ class Snapshots:
         else:
             branch.last_used = self._tick()
             cut = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
+            cut.first_states = branch.first_states
             cut.caches.fill([branch.caches.rows(0, length)], length)
         cut.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:

@@ -85,6 +85,29 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     check.close()
 
 
+@on("engine", "growing", "rotating", "recurrent")
+@sampled(3)
+@given(data=st.data())
+def test_restarts_leave_no_old_ends_on_disk(engine, data, tmp_path_factory):
+    head, kept = data.draw(WORDS, "head"), list[set[str]]()
+    turns = data.draw(st.lists(st.tuples(WORDS, st.booleans()), min_size=2, max_size=6), "questions, and what restarts follow")
+    for restarts in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(disk.DiskPrefixes, "_measure", lambda *amount: None)  # what is stored is read, however long that takes
+            begin(engine, folder := tmp_path_factory.mktemp("store"))
+            prompt = head
+            for question, is_restart in turns:
+                prompt = prompt + question
+                got = reply(engine, tokens(prompt, max_tokens=5, ignore_eos=True, reuse=True, chat="chat"))
+                prompt = prompt + list(got.tokens)
+                save(engine)
+                if restarts and is_restart:
+                    begin(engine, folder)
+        kept.append({path.name[:32] for path in folder.glob("*.safetensors")})
+    # The position that was read has a mark in memory, so that it can be one of the two ends that stay
+    assert len(kept[1] - kept[0]) <= engine.snapshots.needs_marks
+
+
 @in_few
 def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path):
     begin(engine, tmp_path)
@@ -187,7 +210,8 @@ def test_states_at_the_end_of_a_long_system_prompt_are_saved(tmp_path, monkeypat
     monkeypatch.setattr(disk, "BLOCK", 256)  # other tests' engines have small ones
     monkeypatch.setattr(disk, "STATES_EVERY", 4096)
     marks = dict.fromkeys((4096, 5000, 5500, 6000, 6100))  # 5000 is the end of the system prompt
-    branch: Any = SimpleNamespace(caches=SimpleNamespace(length=6100), context=None, tokens=list(range(6100)), marks=marks)
+    caches = SimpleNamespace(length=6100)
+    branch: Any = SimpleNamespace(caches=caches, context=None, tokens=list(range(6100)), marks=marks, first_states=0)
     parts, ends = disk.DiskPrefixes(PrefixStore(tmp_path, 10**9), "f" * 32, True)._parts(branch)
     states = [part for part in parts if part.has_states]
     assert [part.end for part in states] == [4096, 5000, 6000, 6100]
