@@ -117,6 +117,8 @@ class Scheduler:
                 assert rows is not None
                 rows.shared = True
                 parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
+            for stream in streams:
+                stream.pass_rows.append(sum(part.tokens.size for part in parts))
             results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
             for stream in reversed(streams):
                 logits, features = results.pop()

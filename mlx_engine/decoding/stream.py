@@ -115,6 +115,7 @@ class Stream:
         joined: whether another reply ran since the next pass began, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
         lost: whether nothing continues caches and context, so that `close` does nothing.
+        pass_rows: numbers of rows of the latest two passes, with those of other streams. No earlier pass is unread.
     """
 
     caches: Caches
@@ -134,6 +135,7 @@ class Stream:
     joined: bool = False
     ended: bool = False
     lost: bool = False
+    pass_rows: deque[int] = field(init=False, default_factory=lambda: deque(maxlen=2))
     _backlog: Backlog | None = field(init=False, default=None)
     _proposed: Rows | None = field(init=False, default=None)
     _unread: deque[_Unread] = field(init=False, default_factory=deque)
@@ -367,6 +369,7 @@ def run_pass(stream: Stream, target: Target) -> bool:
     rows = stream.propose()
     if rows is None:
         return False
+    stream.pass_rows.append(rows.tokens.size)
     # No variable holds the results: they would keep buffers that the next pass writes in place
     if stream.context is None:
         stream.accept(target.forward(rows.tokens, stream.caches, rows.span))

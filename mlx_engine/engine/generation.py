@@ -187,6 +187,7 @@ class _Reply:
         self._faults = self._turns.faults  # of the device, after which unread passes are worthless
         self._reason: StopReason | None = None
         self._rows: Sequence[int] = ()  # that a pass may have that wasn't read
+        self._pass_rows: Collection[int] = ()  # of the latest passes, which replies may share
         self._retried_at: int | None = None  # number of tokens at the latest retry
         self._suspects: tuple[GpuFault, Sequence[str]] | None = None  # kernels to turn off if the retry passes
         tally.prompt_tokens = self._length
@@ -265,6 +266,7 @@ class _Reply:
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
         stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
+        self._pass_rows = stream.pass_rows
         yield from self._prefill(branch, stream)
         if self._reason is None:
             yield from self._decode(branch, stream)
@@ -308,7 +310,7 @@ class _Reply:
         """Return the kernels that may have run in the passes that weren't read."""
         if not self._rows:
             return []
-        few = [rows for rows in self._rows if rows <= ROWS]
+        few = [rows for rows in (*self._rows, *self._pass_rows) if rows <= ROWS]
         used = [name for name in kernels if any(runs(rows, self._operations.kernel(name).rows) for rows in few)]
         return sorted(name for name in kernels if name == "kv_injection" or name in used)
 

@@ -1,7 +1,8 @@
 """What a retry after an error of the GPU means for kernels, for other replies, and for the size of chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,31 @@ def test_no_reply_of_the_pair_runs_a_kernel_after_it_has_failed_in_one(tiny, dat
                 break
     assert not late
     assert [list(running[at].whole.tokens) for at in range(len(requests))] == [list(tokens) for tokens in wanted]
+
+
+class FailingRows(FailingKernels):
+    """Kernels, one of which fails in passes of 12 rows."""
+
+    def _call(self, name: str, reference: Callable[..., Any], *arguments: Any) -> Any:
+        fails = name == self.name and arguments[0].shape[-2] == 12
+        return super()._call(name, reference, *arguments) if fails else reference(*arguments)
+
+
+def test_a_kernel_that_runs_the_rows_of_a_shared_pass_is_blamed(tiny) -> None:
+    """Three replies have 12 rows together, more than a block of one."""
+    request = asked(max_tokens=24)
+    wanted = reply(tiny, request).tokens
+    kernels = FailingRows("verify_matmul", HANG, range(10**9))
+    counted = replace(kernels.operations, rows=dict.fromkeys(KERNELS, frozenset({4})) | {"verify_matmul": frozenset({12})})
+    tiny.pair.use(counted)
+    running = [begin(tiny, request) for _ in range(3)]
+    with failing(kernels):
+        while not all(one.ended for one in running):
+            for one in running:
+                one.step()
+    known = kernel_selection.known(tiny.pair)
+    assert kernels.failed and [one.whole.tokens for one in running] == [wanted] * 3
+    assert known is not None and "verify_matmul" in {trial.kernel for trial in known.trials}
 
 
 @pytest.mark.parametrize("fits", [16, 32, 64])
