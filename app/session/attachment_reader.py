@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -36,6 +37,7 @@ class Reading:
     path: Path  # only a name, if the file was pasted
     files: list[Attachment]  # list of the file's message, which may no longer be open
     work: Callable[[threading.Event], Attachment]
+    place: int = field(default_factory=count().__next__)  # in the order of attaching
     started: bool = False
     cancel: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or an error message
@@ -68,7 +70,7 @@ class AttachmentReader(QObject):
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}  # of `files`
         self._readings: list[Reading] = []  # for all messages, in order per message
-        self._refusals: list[str] = []  # of files that were attached together
+        self._refusals: list[tuple[int, str]] = []  # places of files attached together, and why not
 
     @property
     def reading(self) -> list[Reading]:
@@ -221,7 +223,7 @@ class AttachmentReader(QObject):
         for one in [one for one in self._readings if one.files is files]:
             waiting = waiting or one.result is None
             if isinstance(one.result, str):
-                self._refusals.append(one.result)
+                self._refusals.append((one.place, one.result))
             elif one.result is None or waiting:
                 continue
             elif not any(one.result.is_same_file(file) for file in files):
@@ -230,9 +232,10 @@ class AttachmentReader(QObject):
                     self._count(one.result)
             self._readings.remove(one)
         if len(self._refusals) > refused:
-            shown = self._refusals[:MOST_REFUSALS]
-            if more := len(self._refusals) - len(shown):
-                shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else self._refusals[-1])
+            texts = [text for _, text in sorted(self._refusals)]
+            shown = texts[:MOST_REFUSALS]
+            if more := len(texts) - len(shown):
+                shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else texts[-1])
             self.refused.emit(Notice("\n".join(shown), topic="refused"))  # instead of the notice with fewer files
         if not any(one.files is files for one in self._readings):
             self._refusals.clear()
