@@ -138,6 +138,10 @@ class PrefixStore:
         return {part.key for part in self._select("key", keys)}
 
     def _select(self, column: str, values: Sequence[str], has_states: bool | None = None) -> list[SavedPart]:
+        """Return indexed parts that have files.
+
+        A process that is killed after it has deleted files leaves them in the index until the next opening.
+        """
         parts = list[SavedPart]()
         with self._guarded():
             for at in range(0, len(values) if self._index else 0, _BATCH):
@@ -146,7 +150,7 @@ class PrefixStore:
                 if has_states is not None:
                     where += f" AND has_states = {int(has_states)} ORDER BY used DESC LIMIT {_CANDIDATES}"
                 parts += [part_of(row) for row in self._execute(f"{SELECT} WHERE {where}", some)]
-        return parts
+        return [part for part in parts if (self.folder / part.file_name).exists()]
 
     def touch(self, keys: Sequence[str], chat: str | None = None) -> int:
         """Mark parts as used now, by a chat if given.

@@ -184,6 +184,7 @@ class Privacy(RuleBasedStateMachine):
     def clear(self, at: int) -> None:
         self.stores[at].clear()
         self._die(list(self.tried))
+        self.must_open = False
         assert {path.name for path in self.folder.iterdir()} <= {INDEX, f"{INDEX}-wal", f"{INDEX}-shm"}
 
     @rule(data=st.data(), what=st.sampled_from(["save", "forget", "clear"]), lines=st.integers(1, 450), shared=st.integers(0, 2))
@@ -202,7 +203,7 @@ class Privacy(RuleBasedStateMachine):
             self.sure.clear()  # some of it is still there, and belongs to living chats
         elif what == "forget":
             self._die(chats)
-        self.must_open = what != "clear"
+        self.must_open |= what != "clear"
 
     @rule(how=st.sampled_from([None, None, *SPOILED]), seed=st.integers(0, 99))
     def restart(self, how: str | None, seed: int) -> None:
@@ -314,6 +315,24 @@ def test_opening_completes_a_deletion_that_has_begun(tmp_path, killer):
     assert blocks_on_disk(tmp_path, {2}) == {2}
     open_store(tmp_path).close()
     assert blocks_on_disk(tmp_path, {1, 2, 3}) == {1, 3}
+
+
+@pytest.mark.parametrize("what", ["forget", "clear"])
+def test_a_running_program_saves_again_what_a_killed_one_deleted(tmp_path, killer, what):
+    """Files are deleted before the index is changed. Here the process is killed at a sample of the lines of code."""
+    lines, left, gone = 0, 1, 0
+    rng = random.Random(what)
+    while left:
+        lines += rng.randint(1, 20)
+        store = open_store(tmp_path / str(lines))
+        save(store, prompt(1, 2, 3), "deleted")
+        left = killer.run(store.folder, lines, what, ["deleted"], []) == -1
+        gone += left and len(files(store)) < 3
+        save(store, prompt(1, 2, 3), "kept")
+        found = store.whole_parts(PAIR, prompt(1, 2, 3))
+        assert [store.path(part) is not None for part in found] == [True] * 3
+        store.close()
+    assert gone
 
 
 def leftovers(folder: Path) -> list[Path]:
