@@ -1,5 +1,6 @@
 """The prompts that the engine saves on disk, and their settings."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,19 +8,23 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.preferences import Preferences
+from app.storage.json_values import as_list, parse_json
 from mlx_engine.contract.events import PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 
-_FOLDER = "prompt_folder"  # key in the settings file
+_FOLDER, _TO_EMPTY = "prompt_folder", "prompt_folders_to_empty"  # keys in the settings file
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
 
 
 class SavedPrompts(QObject):
     """The prompts that the engine saves on disk.
 
+    A folder is noted before its prompts are deleted. If that fails, or Slipstream ends meanwhile, the next launch tries again.
+
     Attributes:
         found: what is saved; None until the engine has reported it.
+        undeleted: whether the last deletion of all prompts failed.
     """
 
     changed = Signal()
@@ -30,6 +35,7 @@ class SavedPrompts(QObject):
         self._applied: SavePrompts | None = None
         self._chats: Callable[[], tuple[str, ...]] | None = None
         self.found: PromptsSaved | None = None
+        self.undeleted = False
         preferences.changed.connect(self.apply)
 
     @property
@@ -51,7 +57,9 @@ class SavedPrompts(QObject):
         quota = int(space) * 10**9 if space.isdigit() else AUTOMATIC_QUOTA
         request = SavePrompts(self.folder if saves else None, quota)
         if request != self._applied:
-            if self._applied is not None and self._applied.folder not in (None, request.folder):
+            if self._applied is None:
+                self._empty_noted_folders()
+            elif self._applied.folder not in (None, request.folder):
                 self.clear()
             self._applied = request
             self._submit(request)
@@ -79,7 +87,36 @@ class SavedPrompts(QObject):
 
     @Slot()
     def clear(self) -> None:
-        self._submit(ForgetPrompts())
+        """Delete everything in the folder that is in use."""
+        self._empty(self._applied.folder if self._applied is not None else None)
+
+    def _empty_noted_folders(self) -> None:
+        for folder in sorted(self._to_empty):
+            if folder.is_dir():  # its disk may be disconnected
+                self._submit(SavePrompts(folder))
+                self._empty(folder)
+
+    def _empty(self, folder: Path | None) -> None:
+        """Delete everything in the folder that the engine uses, if any."""
+        noted = {folder} if folder is not None else set[Path]()
+
+        def receive(deliveries: list[Delivery]) -> None:
+            for item in deliveries:
+                if isinstance(item.event, PromptsSaved):
+                    self.undeleted = item.event.undeleted
+                    self._note(self._to_empty | noted if self.undeleted else self._to_empty - noted)
+            self._receive(deliveries)
+
+        self._note(self._to_empty | noted)
+        self._engine.submit(ForgetPrompts(), receive)
+
+    @property
+    def _to_empty(self) -> set[Path]:
+        return {Path(str(each)) for each in as_list(parse_json(str(self._preferences.file.value(_TO_EMPTY, "", str))))}
+
+    def _note(self, to_empty: set[Path]) -> None:
+        self._preferences.file.setValue(_TO_EMPTY, json.dumps(sorted(map(str, to_empty))))
+        self._preferences.file.sync()
 
     @Slot()
     def refresh(self) -> None:

@@ -111,11 +111,13 @@ class PromptsSaved:
         bytes: size of all files.
         quota: maximum size; 0 if prompts aren't saved.
         read_tokens: prompt tokens read from disk instead of computed so far.
+        undeleted: whether the request was to delete all, and that failed.
     """
 
     bytes: int = 0
     quota: int = 0
     read_tokens: int = 0
+    undeleted: bool = False
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ class Engine:
                 self.save_prompts(folder, quota)
                 return iter((self._prompts_saved(),))
             case ForgetPrompts(chats=chats):
-                self.forget_prompts(chats)
-                return iter((self._prompts_saved(),))
+                is_done = self.forget_prompts(chats)
+                return iter((replace(self._prompts_saved(), undeleted=not is_done),))
             case KeepPrompts(chats=chats):
                 if self._store is not None:
                     self._store.keep_only(chats)
@@ -257,20 +257,23 @@ class Engine:
         if before is not None:
             before.close()
 
-    def forget_prompts(self, chats: tuple[str, ...] | None) -> None:
-        """Delete saved prompts, on disk and in memory; see `ForgetPrompts`."""
+    def forget_prompts(self, chats: tuple[str, ...] | None) -> bool:
+        """Delete saved prompts, on disk and in memory; see `ForgetPrompts`.
+
+        Returns:
+            False if deleting all failed, else True.
+        """
         if chats is None:
             delete_runs()
         if self._snapshots is not None:
             self._snapshots.forget(chats)
         if chats != () and self._pair is not None and self._pair.images is not None:
             self._pair.images.forget()
-        if self._store is None:
-            return
-        if chats is None:
-            self._store.clear()
-        elif chats:
+        if self._store is not None and chats is None:
+            return self._store.clear()
+        if self._store is not None and chats:
             self._store.forget(*chats)
+        return True
 
     def _prompts_saved(self) -> PromptsSaved:
         if self._store is None:

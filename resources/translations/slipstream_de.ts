@@ -4205,6 +4205,11 @@
         </message>
         <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
+            <source>Some saved prompts couldn't be deleted. Slipstream will try again at the next launch.</source>
+            <translation>Einige gesicherte Prompts konnten nicht gelöscht werden. Slipstream versucht es beim nächsten Start erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Space used</source>
             <translation>Belegter Speicher</translation>
         </message>

@@ -4205,6 +4205,11 @@
         </message>
         <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
+            <source>Some saved prompts couldn't be deleted. Slipstream will try again at the next launch.</source>
+            <translation>部分已存储的提示词无法删除。Slipstream 将在下次启动时重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Space used</source>
             <translation>已用空间</translation>
         </message>

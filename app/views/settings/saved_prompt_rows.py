@@ -39,11 +39,13 @@ class SavedPromptsRows(QObject):
     def _show(self) -> None:
         found = self._prompts.found or PromptsSaved()
         if not found.quota:
-            self.used.setText(tr("Prompts aren't saved."))
+            used = tr("Prompts aren't saved.")
         elif not found.bytes:
-            self.used.setText(tr("Nothing saved yet"))
+            used = tr("Nothing saved yet")
         else:
-            self.used.setText(tr("{used} of {space} used", used=wording.size(found.bytes), space=wording.size(found.quota)))
+            used = tr("{used} of {space} used", used=wording.size(found.bytes), space=wording.size(found.quota))
+        failed = tr("Some saved prompts couldn't be deleted. Slipstream will try again at the next launch.")
+        self.used.setText(f"{failed}\n{used}" if self._prompts.undeleted else used)
         self.spared.setText(
             tr("{tokens} tokens were read from disk instead of computed.", tokens=wording.number(found.read_tokens))
         )

@@ -1,6 +1,7 @@
 """Prompts saved on disk: settings, their pane, private chats, and deleted chats."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import UnionType
@@ -11,10 +12,11 @@ from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.settings import saved_prompt_rows
 from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
-from mlx_engine.contract.events import PromptsSaved
+from mlx_engine.contract.events import Event, PromptsSaved
 from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, SavePrompts
 from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 from tests.app.conftest import Running, Start
+from tests.app.scripted_engine import ScriptedEngine
 
 
 def sent(app: Running, kind: type | UnionType, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
@@ -114,3 +116,53 @@ def test_the_engine_hears_which_chats_may_have_saved_prompts(begin: Start, monke
     ids = [set(request.chats) for request in asked if isinstance(request, KeepPrompts)]
     assert [kept in each for each in ids] == [True, True, False]
     assert [type(request) for request in asked] == [KeepPrompts, SavePrompts, KeepPrompts, SavePrompts, KeepPrompts, SavePrompts]
+
+
+class _Deleting(ScriptedEngine):
+    """Answers requests to delete everything, unless `answer` is None: Slipstream has ended before."""
+
+    def __init__(self, answer: PromptsSaved | None) -> None:
+        super().__init__()
+        self.answer, self.asked = answer, list[SavePrompts | ForgetPrompts]()
+
+    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
+        if isinstance(request, SavePrompts | ForgetPrompts):
+            self.asked.append(request)
+            return iter((self.answer,) if request == ForgetPrompts() and self.answer else ())
+        return super().run(request, cancel)
+
+
+@pytest.mark.parametrize("answer", [None, PromptsSaved(undeleted=True)], ids=["ended", "failed"])
+def test_an_unfinished_deletion_of_everything_is_done_at_the_next_launch(
+    begin: Start, tmp_path: Path, answer: PromptsSaved | None
+) -> None:
+    """Even in folders where prompts are no longer saved, once their disks are connected."""
+    moved, disconnected = (tmp_path / name / "Slipstream prompts" for name in ("moved", "disconnected"))
+    moved.mkdir(parents=True)
+    default_folder().mkdir(parents=True, exist_ok=True)
+
+    def launch(answer: PromptsSaved | None) -> tuple[Running, list[SavePrompts | ForgetPrompts]]:
+        app = begin(engine := _Deleting(answer))
+        app.until(lambda: not app.services.engine.busy)
+        return app, engine.asked
+
+    app, _ = launch(answer)
+    for folder in (disconnected, moved):
+        app.services.saved_prompts.move(folder)
+    app.services.preferences.save_prompts = False
+    app.until(lambda: not app.services.engine.busy)
+    app.window.dialogs.show_settings("privacy")
+    form = app.dialog(SettingsDialog).findChild(SavedPromptsRows)
+    assert ("couldn't be deleted" in form.used.text()) is (answer is not None)
+    app.quit()
+
+    emptied = [request for folder in sorted([moved, default_folder()]) for request in (SavePrompts(folder), ForgetPrompts())]
+    for given in (None, PromptsSaved()):
+        app, asked = launch(given)
+        assert asked == [*emptied, SavePrompts(None, AUTOMATIC_QUOTA)]
+        app.quit()
+    disconnected.mkdir(parents=True)
+    app, asked = launch(PromptsSaved())
+    assert asked == [SavePrompts(disconnected), ForgetPrompts(), SavePrompts(None, AUTOMATIC_QUOTA)]
+    app.quit()
+    assert launch(PromptsSaved())[1] == [SavePrompts(None, AUTOMATIC_QUOTA)]
