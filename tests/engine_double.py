@@ -37,6 +37,9 @@ class EngineDouble:
 
     def save_next(self) -> None: ...
 
+    def gains(self, running: int) -> bool:
+        return True
+
     def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:
         return iter(())
 

@@ -15,7 +15,7 @@ from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
 
-IDLE_MS = 800  # longer than the context meter's delay: counting tokens interrupts a title
+IDLE_MS = 800  # longer than the context meter's delay: a server counts tokens instead of writing a title
 PROMPT_CHARS, ANSWER_CHARS = 2000, 600  # read from the first turn; a title isn't worth a longer prefill
 MAX_TOKENS = 32
 _TASK = "Write a title of at most six words for the conversation below, in its language. Reply with the title only.\n\n"
@@ -25,7 +25,8 @@ class ChatTitles(QObject):
     """A generator of chat titles, which replace the first words as the title.
 
     A chat that the user has renamed keeps its title, and one that wasn't sent to the server in use isn't sent for its title.
-    Any request interrupts generation, which restarts when the engine is idle.
+    Generation begins when the engine is idle, and goes on next to other replies, which come first. Loading interrupts it, and on a
+    server any request does. It then restarts when the engine is idle.
     """
 
     def __init__(

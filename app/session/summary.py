@@ -64,7 +64,6 @@ class SummaryRunner(QObject):
             max_tokens=MAX_TOKENS,
             rolling=0,
             shorten_results=True,
-            foreground=True,
             chat=chat.id,
             private=chat.settings.private,
         )

@@ -120,7 +120,7 @@ class Submitted:
     """What every request has.
 
     Attributes:
-        gives_way: whether any other request cancels this one.
+        gives_way: whether any other request cancels this one. On this computer, replies go on next to others, which come first.
     """
 
     gives_way: bool = False

@@ -2,31 +2,61 @@
 
 In its turn, a reply makes a pass over the rows of all replies that are ready, then reads its own rows. The others read theirs in
 their turns. A reply joins or leaves between two passes, without touching another one's caches. While replies are decoding, chunks
-of others' prompts alternate with passes.
+of others' prompts alternate with passes. A reply that a user waits for keeps its share of the time; see `front_share`.
 """
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
 
 import mlx.core as mx
 
+from mlx_engine.decoding.front_share import FrontShare
 from mlx_engine.decoding.stream import Step, Stream, run_pass
+from mlx_engine.decoding.stream_gain import StreamGain
 from mlx_engine.targets.target import StreamRows, Target
 
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
-_LONGEST_WAIT = 64  # turns that a chunk waits for a pass
+_LONGEST_WAIT = 64  # turns that a chunk or a stream waits while no pass is made
 _PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
 
 
-class Scheduler:
-    """The streams that are being decoded."""
+class Urgency(IntEnum):
+    """Whose chunks come first."""
 
-    def __init__(self) -> None:
+    FRONT = 0  # a user waits for the reply
+    NORMAL = 1
+    LOW = 2  # the reply gives way to others
+
+
+class _Chunk:
+    """A chunk of a prompt that waits."""
+
+    def __init__(self, urgency: Urgency) -> None:
+        self.urgency = urgency
+
+
+class Scheduler:
+    """The streams that are being decoded.
+
+    Args:
+        clock: returns seconds.
+
+    Attributes:
+        gain: what another stream would gain.
+    """
+
+    def __init__(self, clock: Callable[[], float] = lambda: time.perf_counter()) -> None:
+        self._clock = clock
         self._streams: dict[Stream, Callable[[float], None]] = {}
         self._passes = 0  # made so far
         self._passes_at_chunk = -1  # when the latest chunk of a prompt was made
-        self._chunks = deque[object]()  # that wait, in order
+        self._chunks = deque[_Chunk]()  # that wait, in order of arrival
+        self._prompts = Counter[Urgency]()  # in progress
+        self._front = FrontShare()
+        self.gain = StreamGain()
 
     def join(self, stream: Stream, share: Callable[[float], None]) -> None:
         """Let a stream share passes until `leave`.
@@ -35,31 +65,81 @@ class Scheduler:
             stream: the stream.
             share: called with the seconds of each turn of another reply in which a pass over the stream's rows ran.
         """
+        if stream.foreground and not self._has_front:
+            self._front.begin()
         self._streams[stream] = share
 
     def leave(self, stream: Stream) -> None:
         """Make no more passes for a stream in others' turns."""
         self._streams.pop(stream, None)
 
-    def before_chunk(self) -> Iterator[None]:
+    @property
+    def _has_front(self) -> bool:
+        return any(stream.foreground for stream in self._streams)
+
+    @contextmanager
+    def prompt(self, urgency: Urgency) -> Iterator[None]:
+        """Let prompts of low urgency wait during the block, which computes a prompt."""
+        self._prompts[urgency] += 1
+        try:
+            yield
+        finally:
+            self._prompts[urgency] -= 1
+
+    def before_chunk(self, urgency: Urgency = Urgency.NORMAL) -> Iterator[None]:
         """Yield in each turn in which a chunk of a prompt must wait.
 
-        A stream waits for one chunk only, whichever prompt it is of. Prompts take turns.
+        A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns.
         """
-        own = object()
+        own = _Chunk(urgency)
         self._chunks.append(own)
+        passes, idle = self._passes, 0
         try:
-            for _ in range(_LONGEST_WAIT):
-                if not self._streams or (self._passes != self._passes_at_chunk and self._chunks[0] is own):
-                    break
+            while idle < _LONGEST_WAIT and not self._admits(own):
                 yield
+                passes, idle = self._passes, idle + 1 if self._passes == passes else 0
         finally:
             self._chunks.remove(own)
         self._passes_at_chunk = self._passes
 
+    def _admits(self, chunk: _Chunk) -> bool:
+        """Return whether a chunk may be computed now."""
+        if chunk.urgency == Urgency.LOW and self._prompts.total() > self._prompts[Urgency.LOW]:
+            return False
+        if not self._streams:
+            return True
+        if self._passes == self._passes_at_chunk or min(self._chunks, key=lambda each: each.urgency) is not chunk:
+            return False
+        return chunk.urgency == Urgency.FRONT or not self._has_front or self._front.affords_chunk
+
+    @contextmanager
+    def chunk(self) -> Iterator[None]:
+        """Time the chunk of this block."""
+        began = self._clock()
+        yield
+        self._front.record_chunk(seconds := self._clock() - began)
+        self._spend(seconds)
+
+    def _ran(self, stream: Stream, step: Step, seconds: float) -> None:
+        """Count a turn in which a stream has read a pass."""
+        self.gain.record(len(self._streams), len(step.tokens), seconds)
+        if stream.foreground:
+            self._front.earn(step.width)
+        self._spend(seconds)
+
+    def _spend(self, seconds: float) -> None:
+        if self._has_front:
+            self._front.spend(seconds)
+
+    def holds(self, stream: Stream) -> bool:
+        """Return whether a stream must wait for a reply that a user waits for."""
+        return not stream.foreground and self._has_front and self._front.is_behind
+
     def partners(self, stream: Stream, target: Target) -> list[Stream]:
         """Return the other streams that can share passes with this one."""
         if not target.packs or len(self._streams) < 2 or stream not in self._streams or stream.penalties.stuck:
+            return []
+        if stream.foreground and self._front.is_behind:
             return []
         kernels = stream.chooser.operations
         others = [other for other in self._streams if other is not stream and other.chooser.operations is kernels]
@@ -67,16 +147,16 @@ class Scheduler:
 
     def step(self, stream: Stream, partners: Sequence[Stream], target: Target) -> Step:
         """Make the stream's next passes, shared with partners, and read one."""
-        began = time.perf_counter()
+        began = self._clock()
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         for each in ready:
-            each.controller.streams = len(ready)
+            each.controller.streams = 1 if each.foreground else len(ready)
         if not stream.unread:
             self._make_pass(ready, target)
-        if all(each.propose() is not None for each in ready):
+        if not self.holds(stream) and all(each.propose() is not None for each in ready):
             self._make_pass(ready, target)
         step = stream.read()
-        seconds = time.perf_counter() - began
+        self._ran(stream, step, seconds := self._clock() - began)
         for other in ready[1:]:
             self._streams[other](seconds)
         return step
@@ -91,12 +171,17 @@ class Scheduler:
         """
         self._passes += 1
         stream.controller.streams = 1
+        began = self._clock()
         if not stream.unread:
             run_pass(stream, target)
         queues = alone and not stream.opens
         if queues:
             run_pass(stream, target)
         step = stream.read()
+        seconds = self._clock() - began
+        if step.streams == 1:
+            self._front.record_alone(step.width, seconds)
+        self._ran(stream, step, seconds)
         # A step is yielded before a pass that fails
         if queues and not (stream.ended or stream.unread or stream.penalties.stuck):
             rows = stream.propose()
@@ -115,7 +200,7 @@ class Scheduler:
             for stream in streams:
                 rows = stream.propose()
                 assert rows is not None
-                rows.shared = True
+                rows.streams = len(streams)
                 parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
             for stream in streams:
                 stream.pass_rows.append(sum(part.tokens.size for part in parts))
@@ -159,7 +244,9 @@ def decode(
     try:
         while not stream.ended:
             partners = scheduler.partners(stream, target)
-            if waits < _PATIENCE * len(partners) and any(other.unread > stream.unread for other in partners):
+            held = scheduler.holds(stream) and not stream.unread
+            late = any(other.unread > stream.unread for other in partners)
+            if waits < (_LONGEST_WAIT if held else _PATIENCE * len(partners)) and (held or late):
                 waits += 1
                 yield None
                 continue

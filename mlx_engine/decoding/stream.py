@@ -47,6 +47,7 @@ class Step:
     proposer: Source = "target"
     why: EngineText | None = None  # reason for a plain step
     trial: bool = False  # made to measure its cost or acceptance
+    streams: int = 1  # in the pass
     logprobs: tuple[RowLogprobs, ...] = ()  # one per token, if asked for
 
 
@@ -63,7 +64,7 @@ class Rows:
         noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
         match: length of the match that lookup's drafts continue.
         ahead: whether the previous pass was unread.
-        shared: whether the pass has rows of other streams, so that it isn't timed.
+        streams: number of streams in the pass. A shared pass isn't timed.
     """
 
     tokens: mx.array
@@ -74,7 +75,7 @@ class Rows:
     noise: mx.array | None = None
     match: int = 0
     ahead: bool = False
-    shared: bool = False
+    streams: int = 1
 
     @property
     def can_wait(self) -> bool:
@@ -112,6 +113,7 @@ class Stream:
         copies: proposes copies of earlier text.
         queue_ahead: whether to queue drafter rounds.
         opens: whether the next pass is that of the prompt's last token, which is a plain step in no statistics.
+        foreground: whether a user waits for the reply.
         joined: whether another reply ran since the next pass began, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
         lost: whether nothing continues caches and context, so that `close` does nothing.
@@ -132,6 +134,7 @@ class Stream:
     clock: Callable[[], float] = time.perf_counter
     queue_ahead: bool = False
     opens: bool = True
+    foreground: bool = False
     joined: bool = False
     ended: bool = False
     lost: bool = False
@@ -242,6 +245,7 @@ class Stream:
             proposer=proposer,
             why=choice.why,
             trial=choice.trial,
+            streams=rows.streams,
             logprobs=logprobs[:count],
         )
 
@@ -352,7 +356,7 @@ class Stream:
             return
         if rows.can_wait and not rows.ahead and not self.penalties.active:
             seconds = None  # includes a wait that queued passes avoid
-        if self.joined or rows.shared or rows.tokens.size != rows.choice.kind.width:
+        if self.joined or rows.streams > 1 or rows.tokens.size != rows.choice.kind.width:
             seconds = None  # ran during another reply's turn, or cut short by the end of the reply
         self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted, rows.match))
 

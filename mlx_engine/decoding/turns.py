@@ -11,6 +11,7 @@ class ReplyTurns:
 
     Attributes:
         replies: the generators of these replies.
+        prompts: their prompts, as far as others may copy them; see `engine.shared_prompts`.
         count: number of turns that have ended.
         faults: number of device errors. Each makes the unread passes of all replies worthless.
         scheduler: makes the passes of the replies that are decoding.
@@ -18,6 +19,7 @@ class ReplyTurns:
 
     def __init__(self) -> None:
         self.replies: list[Any] = []
+        self.prompts: list[Any] = []
         self.count = 0
         self.faults = 0
         self.scheduler = Scheduler()

@@ -17,13 +17,14 @@ from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.scheduler import decode
+from mlx_engine.decoding.scheduler import Urgency, decode
 from mlx_engine.decoding.stream import Stream
-from mlx_engine.decoding.turns import ReplyClock
+from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
+from mlx_engine.engine.shared_prompts import PromptInProgress, PromptWait, live_branches
 from mlx_engine.engine.tally import Tally
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.hardware import device, gpu_faults, memory
@@ -86,6 +87,12 @@ def generate_reply(
         images = pair.images.bytes(prepared.prompt.spans) if pair.images else 0
         if not room.fits(length, images):
             raise UserError.of(NO_MEMORY)
+        wait = _wait_for_others(snapshots, prepared, clock.turns)
+        while wait is not None and wait.pays():
+            if cancel.is_set():
+                yield [Finished("cancelled", tally.stats())]
+                return
+            yield []
         while not room.take(clock, length + prepared.limit, snapshots.nbytes, images):
             if cancel.is_set():
                 yield [Finished("cancelled", tally.stats())]
@@ -104,6 +111,16 @@ def generate_reply(
             pair.run_at(length)  # an error of the GPU may have changed the operations
         reply.keep()
         yield reply.finish()
+
+
+def _wait_for_others(snapshots: Snapshots, prepared: Prepared, turns: ReplyTurns) -> PromptWait | None:
+    """Return the wait for prompts that are being computed, if there are any."""
+    request, prompt = prepared.request, prepared.prompt
+    if not request.reuse or all(other.is_complete for other in turns.prompts):
+        return None
+    keys, chat = prompt.keys(), None if request.private else request.chat
+    reused = snapshots.known(keys, chat, prompt.spans, live_branches(turns.prompts))
+    return PromptWait(snapshots, turns.prompts, keys, prompt.spans, reused, request.foreground)
 
 
 def _stream(
@@ -145,6 +162,7 @@ def _stream(
         clock=clock,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
         opens=not written,
+        foreground=request.foreground,
         joined=bool(written),  # the time of its first pass is unknown
     )
 
@@ -261,15 +279,29 @@ class _Reply:
             self._operations = self._pair.operations
         chat = None if request.private else request.chat
         keys, spans = self._all_keys(), self._prepared.prompt.spans
-        branch = self._snapshots.take(keys, chat, spans) if request.reuse else self._snapshots.new_branch(keys)
+        live = live_branches(self._turns.prompts)
+        branch = self._snapshots.take(keys, chat, spans, live) if request.reuse else self._snapshots.new_branch(keys)
         self._branch = branch
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
         stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
         self._pass_rows = stream.pass_rows
-        yield from self._prefill(branch, stream)
-        if self._reason is None:
-            yield from self._decode(branch, stream)
+        prompt = PromptInProgress(branch, lambda: self._faults == self._turns.faults and not stream.lost, branch.reused)
+        if request.reuse:
+            self._turns.prompts.append(prompt)
+        try:
+            with self._turns.scheduler.prompt(self._urgency):
+                yield from self._prefill(prompt, stream)
+            if self._reason is None:
+                yield from self._decode(branch, stream)
+        finally:
+            if prompt in self._turns.prompts:
+                self._turns.prompts.remove(prompt)
+
+    @property
+    def _urgency(self) -> Urgency:
+        request = self._prepared.request
+        return Urgency.FRONT if request.foreground else Urgency.LOW if request.gives_way else Urgency.NORMAL
 
     def _all_keys(self) -> list[int]:
         """Return what prefixes of the tokens so far are matched by."""
@@ -349,15 +381,16 @@ class _Reply:
             return []
         return [PrefillProgress(done, self._length, branch.reused, self._prepared.left_out, self._prepared.cut)]
 
-    def _prefill(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
-        last = len(self._tokens) - 1
+    def _prefill(self, in_progress: PromptInProgress, stream: Stream) -> Generator[Events, None, None]:
+        branch, last = in_progress.branch, len(self._tokens) - 1
         yield self._progress(branch, branch.reused)
         self._check(stream)
         prompt = self._prepared.prompt
-        marks = self._snapshots.stops(prompt.boundaries, self._length, prompt.spans)
+        marks = in_progress.stops = self._snapshots.stops(prompt.boundaries, self._length, prompt.spans)
         # Exact passes have at most `ROWS` rows, except those of the prompt
         blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
         stops, pace = sorted({*marks, *blocks}), self._pace
+        scheduler = self._turns.scheduler
         parts = (self._pair.target, branch.caches, self._tokens, stream.drafter, stream.context)
         done, chunks = branch.reused, prefill(*parts, stops, pace, self._images.prompt)
         while True:
@@ -371,19 +404,21 @@ class _Reply:
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
-            for _ in self._turns.scheduler.before_chunk() if done < last else ():
+            for _ in scheduler.before_chunk(self._urgency) if done < last else ():
                 yield []
                 self._check(stream)
                 if self._cancel.is_set():
                     self._reason = "cancelled"
                     return
             self._rows = [chunk_end(done, last, stops, pace, self._images.prompt) - done]
-            following = next(chunks, None)  # also places the caches if no chunk is left
+            with scheduler.chunk() if done < last else nullcontext():
+                following = next(chunks, None)  # also places the caches if no chunk is left
             if following is None:
                 return
             done = following
             if done in marks:
                 branch.mark()
+            in_progress.computed = done
             yield self._progress(branch, done)
             self._check(stream)
 

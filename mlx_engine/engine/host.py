@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_ACTIVE = 16  # background replies that are generated at the same time, if memory allows it
+MAX_ACTIVE = 16  # most background replies that are generated at the same time
 MAX_QUEUED = 32  # background replies that wait
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
@@ -64,7 +64,8 @@ class EngineHost:
     Args:
         make_engine: creates the engine; called on the engine's thread.
         log_file: where a user finds the details of an internal error.
-        max_active: number of background replies that run at the same time.
+        max_active: most background replies that run at the same time. Fewer do if one waits for memory, or if more weren't faster
+            together.
         max_queued: number of background replies that can wait. Further ones fail with the code `too_busy` and the value `seconds`,
             after which the next reply will probably have ended.
     """
@@ -98,7 +99,7 @@ class EngineHost:
         threading.stack_size(before)
 
     def submit(self, request: Request, deliver: Deliver) -> Run:
-        """Queue a request, and cancel runs that give way to all others.
+        """Queue a request, and cancel runs that give way to it.
 
         If the queue is full, or the host was closed, the run ends before this returns.
         """
@@ -107,7 +108,7 @@ class EngineHost:
             is_full = sum(not other.foreground for other in self._open) >= self._max_active + self._max_queued
             if not self._closing and (run.foreground or not is_full):
                 for other in self._open:
-                    if other.request.gives_way:
+                    if other.request.gives_way and not (run.takes_turns and other.takes_turns):
                         other.cancel()
                 self._open.append(run)
                 self._queue.put(run)
@@ -208,7 +209,7 @@ class EngineHost:
         if in_order:
             for run in list(self._waiting):
                 if run.takes_turns:
-                    has_room = run.foreground or len(self._background) < self._max_active
+                    has_room = run.foreground or (len(self._background) < self._max_active and self._gains(len(running)))
                     begins = run.cancelled.is_set() or (in_order and has_room)
                 else:
                     begins, in_order = in_order and not running, False
@@ -223,6 +224,10 @@ class EngineHost:
             if run.position != position:
                 run.position = position
                 run.deliver(Queued(position))
+
+    def _gains(self, running: int) -> bool:
+        """Return whether another background reply may begin; see `Engine.gains`."""
+        return self._engine is None or running == 0 or self._engine.gains(running)
 
     def _steps(self, run: _HostRun) -> Iterator[Sequence[Event]]:
         """Start a run, and yield the events of each step."""

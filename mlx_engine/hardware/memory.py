@@ -105,6 +105,11 @@ class ReplyMemory:
         self._taken: dict[Hashable, tuple[int, int]] = {}
         self._waiting: list[Hashable] = []
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a reply waits for memory."""
+        return bool(self._waiting)
+
     def fits(self, tokens: int, images: int = 0) -> bool:
         """Return whether a reply can have this many tokens if it runs alone.
 

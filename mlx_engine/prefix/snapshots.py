@@ -7,6 +7,7 @@ these, a branch has *marks*: states saved at tokens that the chat template will 
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import mlx.core as mx
 
@@ -20,6 +21,14 @@ from mlx_engine.vision.spans import ImageSpan, whole
 MAX_BRANCHES = 32  # every prompt is compared with all of them
 _CLOSE_S = 2.0  # seconds for parts that are being written
 _MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of the kept tokens or less would be lost
+
+
+@dataclass(frozen=True)
+class LiveBranch:
+    """The branch of a reply in progress. Its first `computed` tokens can be copied."""
+
+    branch: Branch
+    computed: int
 
 
 class Snapshots:
@@ -77,22 +86,52 @@ class Snapshots:
         """Return an empty branch for a prompt."""
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
-    def take(self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = ()) -> Branch:
+    def known(
+        self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = (), live: Sequence[LiveBranch] = ()
+    ) -> int:
+        """Return how many prompt tokens `take` would find."""
+        _, length = self._longest(prompt, spans, live)
+        stored = self.disk.find(prompt, length, spans) if self.disk and chat is not None else None
+        return length if stored is None else stored.length
+
+    def goal(self, shared: int, stops: Collection[int]) -> int:
+        """Return how many tokens of a branch can be copied for another prompt.
+
+        Args:
+            shared: number of tokens that are equal and computed.
+            stops: positions at which the branch is marked.
+        """
+        return shared if self._can_cut else max((at for at in stops if at <= shared), default=0)
+
+    def _longest(self, prompt: Sequence[int], spans: Sequence[ImageSpan], live: Sequence[LiveBranch]) -> tuple[Branch | None, int]:
+        """Return the branch with the most prompt tokens, and their number."""
+        length, longest = 0, None
+        for branch in sorted(self._branches, key=lambda branch: -branch.last_used):
+            if (reach := self._reach(branch, prompt, spans)) > length:
+                length, longest = reach, branch
+        for each in live:
+            if (reach := self._reach(each.branch, prompt, spans, each.computed)) > length:
+                length, longest = reach, each.branch
+        return longest, length
+
+    def take(
+        self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = (), live: Sequence[LiveBranch] = ()
+    ) -> Branch:
         """Return a branch with the most prompt tokens, but never the last token.
 
         Args:
             prompt: keys of the prompt.
             chat: the chat that the branch belongs to on disk; None neither reads nor writes disk.
             spans: the prompt's images.
+            live: branches of replies in progress, which are only copied.
         """
-        found = [(self._reach(branch, prompt, spans), branch.last_used, at) for at, branch in enumerate(self._branches)]
-        length, _, at = max(found, default=(0, 0, 0))
+        longest, length = self._longest(prompt, spans, live)
         stored = self.disk.find(prompt, length, spans) if self.disk and chat is not None else None
         branch, from_disk = self.new_branch(), 0
         if stored is not None and self.disk is not None and self.disk.load(stored, branch):
             length = from_disk = stored.length
         else:
-            branch = self._cut(self._branches[at], length) if length else self.new_branch()
+            branch = self._cut(longest, length) if longest is not None else self.new_branch()
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat
         return branch
 
@@ -148,12 +187,20 @@ class Snapshots:
         """Bytes of all arrays, each counted once."""
         return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
 
-    def _reach(self, branch: Branch, prompt: Sequence[int], spans: Sequence[ImageSpan]) -> int:
-        """Return how many prompt tokens the branch covers for both models."""
-        shared, end = whole(spans, min(shared_length(branch.tokens, prompt), len(prompt) - 1)), len(prompt)
+    def _reach(self, branch: Branch, prompt: Sequence[int], spans: Sequence[ImageSpan], computed: int | None = None) -> int:
+        """Return how many prompt tokens the branch covers for both models.
+
+        Args:
+            branch: the branch.
+            prompt: keys of the prompt.
+            spans: the prompt's images.
+            computed: number of tokens of a live branch that can be copied; None for a stored branch.
+        """
+        equal = shared_length(branch.tokens, prompt)
+        shared, end = whole(spans, min([equal, len(prompt) - 1, *([] if computed is None else [computed])])), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
         live = branch.context.reach(whole(spans, branch.context.reach(shared, end)), end) if branch.context else shared
-        if self._can_cut or live == len(branch.tokens):
+        if self._can_cut or (computed is None and live == len(branch.tokens)):
             lengths.append(live)
         return max(lengths, default=0)
 
@@ -162,7 +209,8 @@ class Snapshots:
         mark = branch.marks.get(length)
         if mark:
             mark.last_used = self._tick()
-        if len(branch.tokens) - length <= _MAX_LOSS * length:
+        is_stored = any(branch is each for each in self._branches)
+        if is_stored and len(branch.tokens) - length <= _MAX_LOSS * length:
             self._branches.remove(branch)
             cut = branch
             cut.caches.cut(length)

@@ -63,13 +63,26 @@ def test_a_title_that_the_user_has_set_stays(begin: Begin) -> None:
     assert sorted(entry.title for entry in app.library.entries.values()) == ["Mine", "Mine too"]
 
 
-def test_a_message_interrupts_the_title_which_is_written_later(begin: Begin) -> None:
+def test_a_title_is_written_next_to_a_reply(begin: Begin) -> None:
     gate = threading.Event()
-    app = with_pair(begin, answer("Ten."), [commit("Never"), gate], answer("Eight."), answer("Eggs"))
+    app = with_pair(begin, answer("Ten."), [commit("Eggs"), gate, done()], answer("Eight."))
     app.ask(PROMPT)
     app.until(lambda: len(app.engine.requests) == 2)
-    app.ask("And softer?")
-    assert app.session.chat.turns[1].reply.answer == "Eight." and app.engine.closed_early == 1
+    app.send("And softer?")
+    gate.set()
+    app.idle()
+    app.until(lambda: title(app) == "Eggs")
+    assert app.session.chat.turns[1].reply.answer == "Eight." and app.engine.closed_early == 0
+
+
+def test_loading_interrupts_the_title_which_is_written_later(begin: Begin) -> None:
+    gate = threading.Event()
+    app = with_pair(begin, answer("Ten."), [commit("Never"), gate], answer("Eggs"))
+    app.ask(PROMPT)
+    app.until(lambda: len(app.engine.requests) == 2)
+    app.activity.use(LoadPair(Path("other")))
+    app.until(lambda: not app.loader.running)
+    assert app.engine.closed_early == 1
     app.until(lambda: title(app) == "Eggs")
 
 

@@ -91,6 +91,37 @@ def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
     assert queued[1:4] == [[], [], []] and queued[5] == [2, 1] and queued[6] == [3, 2, 1]
 
 
+def test_more_replies_begin_only_if_the_engine_gains_from_them() -> None:
+    class Full(Stepping):
+        def gains(self, running: int) -> bool:
+            return running < 2
+
+    host = Host()
+    host.engine.__class__ = Full
+    while host.host._engine is None:
+        assert not host.host._ended.wait(0.001)
+    for name in range(1, 6):
+        host.submit(named(name, 9))
+    host.submit(named(9, 9, foreground=True))
+    order = host.run()
+    assert order.index(9) <= 2, "a user's reply always begins"
+    for name in range(3, 6):
+        ended = [order[: order.index(name)].count(earlier) == 9 for earlier in range(1, name)]
+        assert sum(ended) >= name - 2
+    assert all(order.count(name) == 9 for name in range(1, 6))
+
+
+def test_a_reply_that_gives_way_goes_on_next_to_others_but_not_next_to_what_runs_alone() -> None:
+    host = Host()
+    title = host.submit(named(1, 9, gives_way=True))
+    host.submit(named(2, 9, foreground=True))
+    host.submit(CountTokens((Message("user", "Hello"),)))
+    assert not title.cancelled.is_set()
+    host.submit(MeasureMachine())
+    assert title.cancelled.is_set()
+    host.run()
+
+
 def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:
     host = Host(max_active=4)
     for name in range(1, 9):
