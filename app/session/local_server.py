@@ -44,6 +44,7 @@ class LocalServer(QObject):
         key_kept: whether the key is stored in the keychain.
         error: why the server could not start, else empty.
         activity: replies that are waiting or being generated.
+        tok_s: tokens per second of all of them together, or None if unknown.
         lines: the latest lines of the server's log, which never contains the content of requests.
     """
 
@@ -69,6 +70,7 @@ class LocalServer(QObject):
         self.url = self.key = self.error = ""
         self.key_kept = True
         self.activity: tuple[LiveRequest, ...] = ()
+        self.tok_s: float | None = None
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
         self._log_handler = _LogHandler(self.logged.emit)
         self._timer = QTimer(self, interval=POLL_MS)
@@ -119,10 +121,11 @@ class LocalServer(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Update `activity`."""
+        """Update `activity` and `tok_s`."""
         now = self._api.metrics.activity() if self._api is not None else ()
-        if now != self.activity:
-            self.activity = now
+        together = self._api.metrics.tok_s() if self._api is not None and now else None
+        if (now, together) != (self.activity, self.tok_s):
+            self.activity, self.tok_s = now, together
             self.activity_changed.emit()
 
     def close(self, seconds: float = 0.0) -> None:

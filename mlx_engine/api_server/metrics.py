@@ -1,14 +1,18 @@
 """Counts of requests and replies, for `GET /metrics` and the Local Server window."""
 
 import threading
-from collections import Counter
-from collections.abc import Iterable
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.counts import NO_REPLIES, Counts
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
+
+_LATEST_S = 5.0  # over which the rate of all replies together is measured
+_LEAST_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,16 @@ class Totals:
 
 
 class Metrics:
-    """Counts that any thread can read at any time."""
+    """Counts that any thread can read at any time.
 
-    def __init__(self) -> None:
+    Args:
+        clock: returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = threading.Lock()
+        self._clock = clock
+        self._latest = deque[tuple[float, int]]()  # when tokens were generated, and how many
         self._live: dict[int, LiveRequest] = {}
         self._numbers = 0
         self._requests: Counter[tuple[str, int]] = Counter()
@@ -95,6 +105,29 @@ class Metrics:
         """Return the replies that are waiting or being generated, oldest first."""
         with self._lock:
             return tuple(self._live.values())
+
+    def tok_s(self) -> float | None:
+        """Return the tokens per second of all replies together, or None if unknown.
+
+        It is measured over the last seconds.
+        """
+        with self._lock:
+            self._forget_old()
+            if not self._latest:
+                return None
+            began, _ = self._latest[0]
+            seconds, count = self._clock() - began, sum(count for _, count in self._latest) - self._latest[0][1]
+            return count / seconds if seconds >= _LEAST_S else None
+
+    def generated(self, count: int) -> None:
+        """Count generated tokens."""
+        with self._lock:
+            self._latest.append((self._clock(), count))
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        while self._latest and self._clock() - self._latest[0][0] > _LATEST_S:
+            self._latest.popleft()
 
     def totals(self) -> Totals:
         with self._lock:
@@ -155,6 +188,7 @@ class RequestMeter:
                         first = total, at
                     rate = (total - first[0]) / (at - first[1]) if at is not None and first is not None and at > first[1] else None
                     live = replace(live, state="writing", position=0, tokens=total, tok_s=rate)
+                    self._metrics.generated(len(tokens))
                 case Finished() | Failed():
                     self._metrics.add(event)
                     self.tokens += event.stats.tokens if isinstance(event, Finished) else 0
@@ -202,6 +236,9 @@ def prometheus(metrics: Metrics, pair: PairInfo | None) -> str:
     counter("images", "Images in prompts.", counts.images)
     counter("image_tokens", "Prompt tokens that show images.", counts.image_tokens)
     counter("generated_tokens", "Generated tokens.", counts.tokens)
+    counter("passes", "Passes of decoding. Replies share them.", counts.passes)
+    counter("pass_streams", "Replies in these passes. Per pass: pass_streams / passes.", counts.own_passes)
+    counter("pass_rows", "Rows of tokens in these passes. Per pass: pass_rows / passes.", counts.rows)
     counter("rounds", "Drafts that were verified.", counts.rounds)
     counter("drafted_tokens", "Proposed tokens.", counts.drafted)
     counter("accepted_tokens", "Proposed tokens that the target accepted.", counts.accepted)

@@ -28,6 +28,9 @@ class Counts:
     images: int = 0
     image_tokens: int = 0
     image_s: float = 0.0
+    passes: float = 0.0
+    own_passes: int = 0
+    rows: int = 0
 
     @classmethod
     def of(cls, *replies: Stats) -> "Counts":

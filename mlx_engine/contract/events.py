@@ -264,6 +264,8 @@ class Stats:
         images: number of images in the prompt.
         image_tokens: tokens of `prompt_tokens` that show images.
         image_s: seconds of `prefill_s` that images were decoded and computed.
+        passes: passes of decoding. A pass that n replies share counts as 1/n here, and as 1 in `own_passes`.
+        rows: rows of this reply in these passes.
     """
 
     mode: Mode
@@ -303,6 +305,9 @@ class Stats:
     images: int = 0
     image_tokens: int = 0
     image_s: float = 0.0
+    passes: float = 0.0
+    own_passes: int = 0
+    rows: int = 0
 
     @property
     def tokens_per_round(self) -> float | None:

@@ -37,6 +37,9 @@ class Tally:
     _last: float = 0.0
     _tokens: int = 0
     _plain: list[Step] = field(default_factory=list)
+    _passes: float = 0.0
+    _own_passes: int = 0
+    _rows: int = 0
 
     def __post_init__(self) -> None:
         if self.clock.alone():
@@ -46,6 +49,9 @@ class Tally:
         """Add a step that became final at `at_s` with `tokens` tokens of the reply."""
         self._last = at_s
         self._tokens += tokens
+        self._passes += 1 / step.streams
+        self._own_passes += 1
+        self._rows += step.width
         if self._first is None:
             self._first, self._first_waited = at_s, self.clock.waited  # prefill's token belongs to no round
         elif step.drafted:
@@ -96,4 +102,7 @@ class Tally:
             images=self.images,
             image_tokens=self.image_tokens,
             image_s=self.image_s,
+            passes=self._passes,
+            own_passes=self._own_passes,
+            rows=self._rows,
         )

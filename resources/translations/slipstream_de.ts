@@ -4129,6 +4129,11 @@
             <translation>{count} von {total} Prompt-Token aus dem Cache</translation>
         </message>
         <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} replies, {rate} together</source>
+            <translation>{count} Antworten, zusammen {rate}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/chat_files_row.py" />
             <source>1 file</source>
             <translation>1 Datei</translation>

@@ -4129,6 +4129,11 @@
             <translation>{total} 个提示词词元中有 {count} 个来自缓存</translation>
         </message>
         <message>
+            <location filename="../../app/views/server/server_dialog.py" />
+            <source>{count} replies, {rate} together</source>
+            <translation>{count} 个回复，合计 {rate}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/chat_files_row.py" />
             <source>1 file</source>
             <translation>1 个文件</translation>

@@ -64,6 +64,7 @@ class ServerDialog(QDialog):
         for setting, box in self.boxes.items():
             box.toggled.connect(partial(setting.write, preferences))
         heading = small_label(theme, tr("Requests"), bold=True)
+        self.together = small_label(theme, look="secondary")
         self.none = small_label(theme, tr("No active requests"), "secondary")
         self.requests = [RequestView(theme) for _ in range(MAX_SHOWN)]
         self.more = small_label(theme, look="secondary")
@@ -91,7 +92,7 @@ class ServerDialog(QDialog):
             self._make_form(),
             column(*self.boxes.values(), spacing=6),
             line(),
-            heading,
+            row(heading, None, self.together),
             self.none,
             column(*self.requests, self.more, spacing=6),
             self.log,
@@ -229,6 +230,9 @@ class ServerDialog(QDialog):
         self.more.setText(tr("{count} more", count=number(len(activity) - MAX_SHOWN)))
         self.more.setVisible(len(activity) > MAX_SHOWN)
         self.none.setVisible(not activity)
+        writing = sum(live.state == "writing" for live in activity)
+        self.together.setVisible(writing > 1 and self._server.tok_s is not None)
+        self.together.setText(tr("{count} replies, {rate} together", count=number(writing), rate=rate(self._server.tok_s or 0.0)))
 
     @Slot(str)
     def _show_line(self, text: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.api_server import exchanges
-from mlx_engine.api_server.metrics import LiveRequest
+from mlx_engine.api_server.metrics import LiveRequest, Metrics
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress, Queued, Round, Stats
 from mlx_engine.contract.requests import GenerationRequest
 from tests.mlx_engine.api_server.serving import Serving, serving
@@ -76,6 +76,9 @@ _stats = st.builds(
         accepted=sum(rounds),
         accepted_per_round=tuple(rounds),
         peak_memory_bytes=peak,
+        passes=tokens / 4,
+        own_passes=tokens,
+        rows=2 * tokens,
     ),
     *(st.integers(1, 50), st.integers(0, 50), st.integers(1, 99), _rounds, st.integers(1, 10**9)),
 )
@@ -109,6 +112,9 @@ class TestCounts:
         assert rise("image_tokens_total") == sum(each.image_tokens for each in ended)
         assert rise("image_seconds_total") == sum(each.image_s for each in ended)
         assert rise("generated_tokens_total") == sum(each.tokens for each in ended)
+        assert rise("passes_total") == sum(each.passes for each in ended)
+        assert rise("pass_streams_total") == sum(each.own_passes for each in ended)
+        assert rise("pass_rows_total") == sum(each.rows for each in ended)
         assert rise("rounds_total") == sum(each.rounds for each in ended)
         assert rise("drafted_tokens_total") == sum(each.drafted for each in ended)
         assert rise("accepted_tokens_total") == sum(each.accepted for each in ended)
@@ -192,6 +198,24 @@ class TestActivity:
                     until(lambda expected=expected: metrics.activity() == (expected,))
             until(lambda: not metrics.activity())  # the client closed the connection
             assert metrics.totals().counts.tokens == 3
+
+
+class TestRate:
+    @given(steps=st.lists(st.tuples(st.floats(0.0, 2.0), st.integers(1, 20)), max_size=30), wait=st.floats(0.0, 9.0))
+    def test_the_rate_of_all_replies_is_that_of_the_last_seconds(self, steps: list[tuple[float, int]], wait: float) -> None:
+        now = [100.0]
+        metrics, arrived = Metrics(lambda: now[0]), []
+        for seconds, count in steps:
+            now[0] += seconds
+            metrics.generated(count)
+            arrived.append((now[0], count))
+        now[0] += wait
+        latest = [(at, count) for at, count in arrived if now[0] - at <= 5.0]
+        found = metrics.tok_s()
+        if not latest or now[0] - latest[0][0] < 0.5:
+            assert found is None
+        else:
+            assert found == pytest.approx(sum(count for _, count in latest[1:]) / (now[0] - latest[0][0]))
 
 
 class TestLog:

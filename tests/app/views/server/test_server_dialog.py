@@ -84,6 +84,19 @@ def test_the_progress_of_a_request(live: LiveRequest, text: str) -> None:
     assert progress(live) == text
 
 
+def test_the_speed_of_all_replies_together_is_shown_while_there_are_several(begin: Start) -> None:
+    app = begin()
+    page, server = page_of(app), app.services.server
+    writing = replace(LIVE, state="writing", tokens=40, tok_s=45.2)
+    for count, tok_s, shown in ((1, 45.0, False), (3, None, False), (3, 120.4, True), (0, None, False)):
+        server.activity, server.tok_s = tuple(replace(writing, number=number) for number in range(count)), tok_s
+        server.activity_changed.emit()
+        assert page.together.isVisible() == shown
+    server.activity, server.tok_s = (writing, replace(writing, number=2), LIVE), 120.4
+    server.activity_changed.emit()
+    assert page.together.text() == "2 replies, 120 tok/s together"
+
+
 def test_live_requests_are_listed_up_to_a_limit(begin: Start) -> None:
     app = begin()
     page = page_of(app)
