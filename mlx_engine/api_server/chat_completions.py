@@ -120,7 +120,7 @@ class ChatExchange(Exchange):
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
         self._opened: set[int] = set()  # replies whose role was sent
         self._called = Counter[int]()  # calls by reply
-        self._stats: list[Stats] = []
+        self._stats: dict[int, Stats] = {}  # by reply
         self._thinking_tokens = 0
         self._began = time.monotonic()
         self._head: Chunk = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time())}
@@ -171,7 +171,7 @@ class ChatExchange(Exchange):
             yield self._chunk(index, {"tool_calls": [{"index": self._called[index], **self._shown_call(event)}]})
             self._called[index] += 1
         elif isinstance(event, Finished):
-            self._stats.append(event.stats)
+            self._stats[index] = event.stats
             chunk = self._chunk(index, {}, openai.ending(event.reason, event.stop_string))
             yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
@@ -180,7 +180,8 @@ class ChatExchange(Exchange):
 
     def end(self) -> Iterable[str | Chunk]:
         if self._with_usage:
-            yield self._streamed([]) | {"usage": openai.usage(self._stats, 1, self._thinking_tokens)}
+            stats = [self._stats[index] for index in sorted(self._stats)]
+            yield self._streamed([]) | {"usage": openai.usage(stats, 1, self._thinking_tokens)}
         yield "[DONE]"
 
     def failed(self, error: ApiError) -> Iterable[Chunk]:

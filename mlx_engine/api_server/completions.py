@@ -62,7 +62,7 @@ class CompletionExchange(Exchange):
         if replies > openai.MAX_REPLIES:
             raise ApiError(400, f"At most {openai.MAX_REPLIES} replies can be requested together.", "prompt", "invalid_value")
         self._with_usage = bool(fields.stream_options and fields.stream_options.include_usage)
-        self._stats: list[Stats] = []
+        self._stats: dict[int, Stats] = {}  # by reply
         self._logprobs = [CompletionLogprobs() for _ in range(replies)]
         self._head: Chunk = {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": int(time.time())}
 
@@ -83,7 +83,7 @@ class CompletionExchange(Exchange):
         if isinstance(event, Commit) and (event.text or event.logprobs):
             yield self._chunk(index, event.text, logprobs=event.logprobs)
         elif isinstance(event, Finished):
-            self._stats.append(event.stats)
+            self._stats[index] = event.stats
             chunk = self._chunk(index, "", openai.ending(event.reason, event.stop_string))
             yield chunk | {"timings": timings(event.stats), "slipstream": details(event.stats)}
 
@@ -92,7 +92,8 @@ class CompletionExchange(Exchange):
 
     def end(self) -> Iterable[str | Chunk]:
         if self._with_usage:
-            yield self._head | {"choices": [], "usage": openai.usage(self._stats, len(self._prompts))}
+            stats = [self._stats[index] for index in sorted(self._stats)]
+            yield self._head | {"choices": [], "usage": openai.usage(stats, len(self._prompts))}
         yield "[DONE]"
 
     def failed(self, error: ApiError) -> Iterable[Chunk]:

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -38,6 +38,7 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCal
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_async
 
+_AT_ONCE = 8  # replies to one request, so that others' fit into the queue
 QUIET_S = 10.0  # seconds without an event after which a stream sends a sign of life
 
 Submit = Callable[[GenerationRequest | CountTokens, Deliver], Run]
@@ -196,6 +197,60 @@ async def complete(submit: Submit, request: GenerationRequest, limiting: Limitin
     return CountedReply(**vars(fold(events)), thinking_tokens=thinking, parts=parts, stop_string=end.stop_string)
 
 
+async def _complete_all(submit: Submit, requests: Sequence[GenerationRequest], limiting: Limiting) -> list[CountedReply]:
+    """Return whole replies, which are generated at the same time.
+
+    If one fails, the others are canceled.
+    """
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(request: GenerationRequest) -> CountedReply:
+        async with gate:
+            return await complete(submit, request, limiting)
+
+    async with _together([one(request) for request in requests]) as tasks:
+        return await asyncio.gather(*tasks)
+
+
+async def _merged(
+    submit: Submit, requests: Sequence[GenerationRequest], limiting: Limiting
+) -> AsyncGenerator[tuple[int, Sequence[Event]]]:
+    """Yield batches of events of replies that are generated at the same time.
+
+    Each batch comes with the index of its reply; see `batches`.
+    """
+    gate, arrived = asyncio.Semaphore(_AT_ONCE), asyncio.Queue[tuple[int, Sequence[Event]] | asyncio.Task[None]]()
+
+    async def read(index: int, request: GenerationRequest) -> None:
+        async with gate, aclosing(batches(submit, request, limiting, QUIET_S)) as events:
+            async for batch in events:
+                arrived.put_nowait((index, batch))
+
+    async with _together([read(*each) for each in enumerate(requests)]) as tasks:
+        for task in tasks:
+            task.add_done_callback(arrived.put_nowait)
+        ended = 0
+        while ended < len(tasks):
+            found = await arrived.get()
+            if isinstance(found, asyncio.Task):
+                found.result()
+                ended += 1
+            else:
+                yield found
+
+
+@asynccontextmanager
+async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> AsyncGenerator[list[asyncio.Task[T]]]:
+    """Run all in tasks, which are canceled when the block ends."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def count(submit: Submit, request: CountTokens) -> TokenCount:
     """Return the number of tokens of a chat."""
     async with aclosing(batches(submit, request)) as events:
@@ -264,7 +319,7 @@ async def whole(models: ServedModels, submit: Submit, files: FileThreads, exchan
     async with models.using(exchange.fields.model) as pair:
         try:
             requests = await files.read(exchange, exchange.begin, pair)
-            return exchange.whole([await complete(submit, request, exchange.limiting) for request in requests])
+            return exchange.whole(await _complete_all(submit, requests, exchange.limiting))
         except ApiError as error:
             raise _naming_schema(await files.explained(error, submit, exchange, pair), exchange) from None
 
@@ -286,17 +341,17 @@ async def streamed(models: ServedModels, submit: Submit, files: FileThreads, exc
                 yield f": {models.progress}\n\n{_server_sent(exchange.waiting())}"
             sent_at = now()
             try:
-                for index, request in enumerate(await files.read(exchange, exchange.begin, entry.result())):
-                    async with aclosing(batches(submit, request, exchange.limiting, QUIET_S)) as events:
-                        async for batch in events:
-                            chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
-                            if not chunks and (not batch or now() - sent_at >= QUIET_S):
-                                chunks = list(exchange.sign_of_life(index))
-                            elif not (began or any(map(is_progress, batch))):
-                                continue
-                            if chunks or not began:
-                                began, sent_at = True, now()
-                                yield _server_sent(chunks)
+                requests = await files.read(exchange, exchange.begin, entry.result())
+                async with aclosing(_merged(submit, requests, exchange.limiting)) as events:
+                    async for index, batch in events:
+                        chunks = [chunk for event in batch for chunk in exchange.encode(index, event)]
+                        if not chunks and (not batch or now() - sent_at >= QUIET_S):
+                            chunks = list(exchange.sign_of_life(index))
+                        elif not (began or any(map(is_progress, batch))):
+                            continue
+                        if chunks or not began:
+                            began, sent_at = True, now()
+                            yield _server_sent(chunks)
             except ApiError as error:
                 raise await files.explained(error, submit, exchange, entry.result()) from None
             yield _server_sent(exchange.end())

@@ -27,7 +27,7 @@ class GenerationFields(SamplingFields):
     """Fields of OpenAI's endpoints that generate choices."""
 
     max_tokens: TokenLimit | None = Field(None, description="token limit of the reply; -1 is none")
-    n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated one after the other")
+    n: int | None = Field(None, ge=1, le=MAX_REPLIES, description="replies, generated at the same time")
     stream_options: StreamOptions | None = Field(None, description="`include_usage`")
 
     nested: ClassVar[dict[str, str]] = {"stream_options": "include_usage"}

@@ -2,6 +2,8 @@
 
 import json
 import re
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -13,10 +15,13 @@ from hypothesis import strategies as st
 from openai import OpenAI
 from pydantic import BaseModel
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import GenerationRequest, LoadPair, Message, Sampling
 from mlx_engine.models.library.pair import demo_pair
 from tests.examples import sampled
 from tests.mlx_engine.api_server.serving import Serving, serving
+from tests.mlx_engine.scripted_engine import ScriptedEngine
 
 PATH = "/v1/chat/completions"
 QUESTION = "What is Slipstream?"
@@ -124,6 +129,46 @@ def test_several_replies_differ_by_seed_and_the_first_is_that_of_one(demo_server
     alone = demo_server.chat(QUESTION, **body)["usage"]
     assert three["usage"]["prompt_tokens"] == alone["prompt_tokens"]
     assert three["usage"]["completion_tokens"] > alone["completion_tokens"]
+
+
+class Meeting(ScriptedEngine):
+    """Replies end only after three have started. The second one may fail."""
+
+    def __init__(self, fails: bool = False) -> None:
+        super().__init__()
+        self.started, self.canceled, self._fails = 0, 0, fails
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
+    ) -> Iterator[Sequence[Event]]:
+        self.started += 1
+        number = self.started
+        while self.started < 3:
+            yield []
+        if self._fails:
+            if number == 2:
+                raise UserError("code", "It failed.")
+            while not cancel.is_set():
+                yield []
+            self.canceled += 1
+        yield from super().steps(request, cancel, submitted)
+
+
+def test_several_replies_are_generated_at_the_same_time() -> None:
+    with serving(Meeting) as server:
+        assert len(server.chat("Hi", n=3)["choices"]) == 3
+    with serving(Meeting) as server:
+        chunks = server.streamed(PATH, messages=[{"role": "user", "content": "Hi"}], n=3)
+        assert len({whole_of(chunks, index) for index in range(3)}) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_if_one_of_several_replies_fails_the_others_are_canceled(stream: bool) -> None:
+    engine = Meeting(fails=True)
+    with serving(lambda: engine) as server:
+        response = server.post(PATH, messages=[{"role": "user", "content": "Hi"}], n=3, stream=stream)
+        assert response.status_code == 400 and response.json()["error"]["message"] == "It failed."
+    assert engine.canceled == 2
 
 
 def test_usage_counts_cached_and_proposed_tokens(demo_server: Serving) -> None:
