@@ -190,6 +190,12 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
         "--compare", type=path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
     )
     instead.add_argument(
+        "--streams",
+        type=_streams,
+        metavar="LIST",
+        help="measure several replies at the same time instead, such as 1,2,4,8",
+    )
+    instead.add_argument(
         "--roofline", action="store_true", help="measure this machine's limits, and how close the pair comes to them"
     )
 
@@ -476,6 +482,10 @@ def _origin(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or text != f"{parts.scheme}://{parts.netloc}" or "@" in text:
         raise argparse.ArgumentTypeError(f"“{text}” isn't an origin. Use a form such as http://localhost:3000, without a path")
     return text.lower()
+
+
+def _streams(text: str) -> tuple[int, ...]:
+    return tuple(sorted({1, *(whole(1, 16)(part.strip()) for part in text.split(","))}))
 
 
 def _widths(text: str) -> tuple[int, ...]:

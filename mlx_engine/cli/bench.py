@@ -16,11 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.cli import bench_ratio, bench_results, generate, session
+from mlx_engine.cli import bench_ratio, bench_results, bench_streams, generate, session
 from mlx_engine.cli.bench_prompts import SETS, BenchPrompt
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
+from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.files import write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import GenerationRequest, MeasureMachine
@@ -89,6 +90,11 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         return _run_roofline(args, client)
     info = open_pair(client, args, calibrated=True)
     prompts = args.set or ("mixed" if folders(args) == demo_pair() else "general")
+    before, meter = _load(), EnergyMeter()
+    if args.streams:
+        together = bench_streams.measure(client, bench_streams.plan_of(args, SETS[prompts]))
+        found = None if together is None else bench_streams.summarize(together)
+        return _report(args, info, before, prompts, found, bench_streams.table)
     plan = BenchPlan(
         prompts=SETS[prompts][: args.prompts],
         runs=args.runs,
@@ -96,13 +102,35 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         widths=_widths(args, info.block_size),
         cool_down_s=args.cool_down,
     )
-    before, meter = _load(), EnergyMeter()
     measured = measure(client, plan, meter)
-    if measured is None:
+    if measured is not None and info.remote:  # this computer's energy says nothing about the server
+        measured = [replace(each, joules=None) for each in measured]
+    energy = {"energy": "powercap" if meter.known and not info.remote else "unknown"}
+    found = None if measured is None else energy | bench_results.summarize(measured)
+    return _report(args, info, before, prompts, found, bench_results.table)
+
+
+def _report(
+    args: argparse.Namespace,
+    info: PairInfo,
+    before: list[float],
+    prompts: str,
+    found: dict[str, Any] | None,
+    table: Callable[[dict[str, Any]], str],
+) -> int:
+    """Print and save what was measured, and return the exit code.
+
+    Args:
+        args: of the command.
+        info: the pair.
+        before: the machine's load before.
+        prompts: name of the set.
+        found: the results, or None if they were stopped.
+        table: returns the report as text.
+    """
+    if found is None:
         note("Stopped. There is nothing to report.")
         return 130
-    if info.remote:  # this computer's energy says nothing about the server
-        measured = [replace(each, joules=None) for each in measured]
     report = {
         "pair": {
             "name": info.name,
@@ -117,12 +145,11 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         "set": prompts,
         "max_tokens": args.max_tokens,
         "cool_down_s": args.cool_down,
-        "energy": "powercap" if meter.known and not info.remote else "unknown",
-        **bench_results.summarize(measured),
+        **found,
     }
     if args.out is not None:
         write_json(args.out, report)
-    print_json(report) if args.json else say(*bench_results.table(report).split("\n"))
+    print_json(report) if args.json else say(*table(report).split("\n"))
     return 0
 
 

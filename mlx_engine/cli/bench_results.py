@@ -156,12 +156,8 @@ def _row(each: MeasuredReply) -> dict[str, Any]:
 
 def table(report: dict[str, Any]) -> str:
     """Return the report as text."""
-    machine, name = report["machine"], report["pair"]["name"]
-    local = f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
     lines = [
-        f"{name}: {report['prompts']} prompts, {report['runs']} runs, up to {report['max_tokens']} tokens per reply",
-        f"Server: {remote}" if (remote := report["pair"].get("remote")) else f"{local} before and {machine['load_after']} after",
-        "",
+        *heading(report),
         f"{'':12}{'tok/s':>8}{'(runs)':>16}{'tokens/round':>15}{'first token':>14}{'prompt':>14}{'memory':>12}{'J/token':>11}",
     ]
     sides = [("plain", report["plain"]), ("DFlash", report["dflash"])]
@@ -184,6 +180,17 @@ def table(report: dict[str, Any]) -> str:
     for kind, side in report["kinds"].items():
         lines.append(f"{kind:12}{words(side['ratio'], '.2f'):>8}{words(side['tokens_per_round'], '.1f'):>15}")
     return "\n".join(lines)
+
+
+def heading(report: dict[str, Any]) -> list[str]:
+    """Return the lines that say what was measured, and where."""
+    machine, name = report["machine"], report["pair"]["name"]
+    local = f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
+    return [
+        f"{name}: {report['prompts']} prompts, {report['runs']} runs, up to {report['max_tokens']} tokens per reply",
+        f"Server: {remote}" if (remote := report["pair"].get("remote")) else f"{local} before and {machine['load_after']} after",
+        "",
+    ]
 
 
 def words(value: float | None, form: str, unknown: str = "–") -> str:

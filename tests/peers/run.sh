@@ -1,7 +1,8 @@
 #!/bin/sh
 # Slipstream compared with other decoders, in an environment of its own under build/: tests/peers/run.sh [--runs 3] [--json] for speed,
 # tests/peers/run.sh --host for what a round costs the host, tests/peers/run.sh --dspark for DSpark next to mlx-dspark,
-# tests/peers/run.sh --chains for MTP, EAGLE-3, and Gemma 4 assistants next to mlx-vlm, tests/peers/run.sh --images for replies to images.
+# tests/peers/run.sh --chains for MTP, EAGLE-3, and Gemma 4 assistants next to mlx-vlm, tests/peers/run.sh --images for replies to images,
+# tests/peers/run.sh --streams for several replies at the same time.
 set -eu
 cd "$(dirname "$0")/../.."
 packaging/setup.sh run
@@ -22,6 +23,10 @@ bench=peers
 case "${1:-}" in
     --host | --dspark | --chains | --images)
         bench=${1#--}
+        shift
+        ;;
+    --streams)
+        bench=stream_peers
         shift
         ;;
 esac

@@ -1,0 +1,117 @@
+"""`slipstream bench --streams`: what is measured, the report, and texts that differ."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.cli import bench_streams
+from mlx_engine.cli.bench_prompts import PROMPTS
+from mlx_engine.cli.bench_streams import StreamPlan, measure, play, summarize
+from mlx_engine.cli.main import main
+from mlx_engine.contract.client import Deliver, EngineClient, Run
+from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.requests import GenerationRequest, Request
+from mlx_engine.engine.host import EngineHost
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
+
+
+class Playing(EngineClient):
+    """Delivers tokens in a given order, with a second between them, once all replies are requested."""
+
+    def __init__(self, order: list[int]) -> None:
+        self._order, self._delivers, self.now = order, list[Deliver](), 0.0
+
+    def submit(self, request: Request, deliver: Deliver) -> Run:
+        self._delivers.append(deliver)
+        if len(self._delivers) == len(set(self._order)):
+            for at in self._order:
+                self.now += 1.0
+                self._delivers[at](Commit("a", "answer", (at,), ("target",)))
+            for deliver_one in self._delivers:
+                deliver_one(Finished("length", stats("plain")))
+                deliver_one(None)
+        return Run(request, deliver)
+
+
+@given(count=st.integers(1, 4), data=st.data())
+def test_only_the_time_in_which_all_replies_are_written_counts(count, data):
+    order = [*range(count), *data.draw(st.lists(st.integers(0, count - 1), max_size=30))]
+    data.draw(st.randoms(use_true_random=False)).shuffle(order)
+    client = Playing(order)
+    group = play(client, [GenerationRequest(prompt_tokens=(1,))] * count, lambda: client.now)
+    places = [[at for at, name in enumerate(order) if name == each] for each in range(count)]
+    start, end = max(mine[0] for mine in places), min(mine[-1] for mine in places)
+    assert group.counts == tuple(sum(start < at <= end for at in mine) for mine in places)
+    assert group.seconds == max(end - start, 0)
+    assert [len(text) for text in group.texts] == [len(mine) for mine in places]
+
+
+def test_the_report_has_rates_ratios_and_equal_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--streams", "2,4", "--runs", "2", "--cool-down", "0"]
+    assert main(["bench", "--json", *options], ScriptedEngine) == 0
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert report["prompts"] == 4 and report["runs"] == 2
+    assert {mode: list(sides) for mode, sides in report["streams"].items()} == {"plain": ["1", "2", "4"], "dflash": ["1", "2", "4"]}
+    for sides in report["streams"].values():
+        for count, side in sides.items():
+            assert (side["equal"], side["compared"]) == (8, 8) and len(side["runs_tok_s"]) == 2
+            assert side["each_tok_s"] * int(count) == pytest.approx(side["tok_s"])
+    assert main(["bench", *options], ScriptedEngine) == 0
+    assert "DFlash, 4" in capsys.readouterr().out
+
+
+def test_a_text_that_differs_from_the_text_alone_is_counted() -> None:
+    class Confused(ScriptedEngine):
+        """Says something else in the last of four replies."""
+
+        def generate(self, request, cancel=None):
+            for event in super().generate(request, cancel):
+                if isinstance(event, Commit) and request.messages == PROMPTS[3].messages and self.together:
+                    event = Commit(event.text, event.channel, (99,), event.sources)
+                yield event
+
+        together = False
+
+    engine = Confused()
+    host = EngineHost(lambda: engine)  # type: ignore[arg-type, return-value]
+    alone = measure(host, StreamPlan((1,), PROMPTS[:4], 1, 9))
+    engine.together = True
+    four = measure(host, StreamPlan((4,), PROMPTS[:4], 1, 9))
+    assert alone is not None and four is not None
+    found = summarize(alone | four)["streams"]
+    assert all((sides["4"]["equal"], sides["4"]["compared"]) == (3, 4) for sides in found.values())
+
+
+def test_a_failed_reply_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--streams", "2", "--runs", "1"], lambda: ScriptedEngine(fails="It failed.")) == 1
+    assert "It failed." in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_all_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Run] = []
+
+    class Endless(EngineClient):
+        def submit(self, request: Request, deliver: Deliver) -> Run:
+            runs.append(Run(request, deliver))
+            return runs[-1]
+
+    def interrupted(self: Any, seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench_streams.threading.Event, "wait", interrupted)
+    assert measure(Endless(), StreamPlan((1, 2), PROMPTS[:2], 1, 9)) is None
+    assert runs and all(run.cancelled.is_set() for run in runs)
+
+
+def test_failures_end_the_others() -> None:
+    class Failing(EngineClient):
+        def submit(self, request: Request, deliver: Deliver) -> Run:
+            deliver(Failed("code", "It failed."))
+            deliver(None)
+            return Run(request, deliver)
+
+    with pytest.raises(Exception, match="It failed"):
+        play(Failing(), [GenerationRequest(prompt_tokens=(1,))] * 2)
