@@ -261,11 +261,9 @@ class Stats:
         drafter: repo or folder of the drafter in use; empty if there was none or a server doesn't name it.
         drafter_kind: such as “DFlash 2” or “MTP”.
         tuned: whether the drafter ran with LoRA weights for the target.
-        images: number of images in the prompt.
-        image_tokens: tokens of `prompt_tokens` that show images.
+        images, image_tokens: images in the prompt, and tokens of `prompt_tokens` that show them.
         image_s: seconds of `prefill_s` that images were decoded and computed.
-        passes: passes of decoding. A pass that n replies share counts as 1/n here, and as 1 in `own_passes`.
-        rows: rows of this reply in these passes.
+        passes, own_passes, rows: passes of decoding, of which one shared by n replies counts as 1/n or as 1, and this reply's rows.
     """
 
     mode: Mode
