@@ -30,10 +30,13 @@ class _Window:
         self.first = cache.offset - self.keys.shape[2]
 
     def reserve(self, span: DeviceSpan, size: int) -> None:
-        """Make room for a pass, and keep the rows that it or its predecessor may read."""
+        """Make room for a pass, and keep the rows that it or an earlier unread pass may read.
+
+        The earliest of these passes begins one row before the first place where this one may begin.
+        """
         if span.maximum - self.first <= self.keys.shape[2]:
             return
-        oldest = max(self.first, span.start.minimum - size)
+        oldest = max(self.first, span.start.minimum - 1 - size)
         begin, end = oldest - self.first, min(span.start.maximum - self.first, self.keys.shape[2])
         room = [(0, 0), (0, 0), (0, span.maximum - oldest - (end - begin) + _STEP), (0, 0)]
         self.keys, self.values = (mx.pad(held[..., begin:end, :], room) for held in (self.keys, self.values))
@@ -95,7 +98,8 @@ class RotatingCache(CacheAdapter):
     def settle(self, start: int, kept: int, discarded: int) -> None:
         cache, window = self.cache, self._window
         assert window is not None
-        held, end = min(start, cache.max_size - 1) + kept, start + kept - window.first
+        end = start + kept - window.first
+        held = min(min(start, cache.max_size - 1) + kept, end)  # all that later passes see, if a pass was queued after the next
         cache.keys, cache.values = (array[..., end - held : end, :] for array in (window.keys, window.values))
         cache.offset, cache._idx = start + kept, held
         self._window = None

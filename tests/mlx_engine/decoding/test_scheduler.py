@@ -20,6 +20,7 @@ from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
+from mlx_engine.targets import rotating as windows
 from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.decoding.streams import Scripted, SometimesWrong, prefilled
@@ -131,8 +132,11 @@ def said(engine: Engine, stream: Stream) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def rotating() -> Engine:
-    return loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter")
+def rotating() -> Iterator[Engine]:
+    """A pair whose sliding windows move after few tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows, "_STEP", 2)
+        yield loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter")
 
 
 @pytest.mark.parametrize("pair", ["tiny", "windows", "rotating", "tiny2", "dspark", "eagle3", "mtp", "assistant"])
@@ -164,6 +168,8 @@ def test_streams_say_what_they_say_alone(pair, request, specs, order):
 def continues(engine: Engine, played: Playing) -> None:
     """Check that the caches contain the tokens, but perhaps the last, and nothing else."""
     stream, tokens = played.stream, [*played.spec.prompt, *played.said]
+    if stream.caches.length == len(tokens) + 1:  # closed while the passes that others have made for it are unread
+        return
     assert len(tokens) - 1 <= stream.caches.length <= len(tokens)
     assert stream.context is not None and stream.context.position == stream.caches.length
     rest = mx.array([*tokens[stream.caches.length :], 7], mx.uint32)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from mlx_lm.models.cache import ChunkedKVCache, KVCache
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.hardware.device import DevicePosition
+from mlx_engine.targets import rotating
 from mlx_engine.targets.caches import Caches, adapter
 from mlx_engine.targets.target import _Tap
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -36,6 +38,31 @@ def test_rejected_tokens_leave_no_trace(tiny, prompt, rounds, last):
             assert np.array_equal(np.array(a), np.array(b))
     after = target.forward(mx.array(last), caches)
     assert np.array_equal(np.array(after), np.array(target.forward(mx.array(last), fresh)))
+
+
+@pytest.mark.parametrize("length", [5, 16, 40])
+@pytest.mark.parametrize(("rows", "kept"), [((4, 2, 5), 1), ((4, 2, 5), 4), ((8, 8, 2), 3)])
+def test_two_queued_passes_can_be_discarded(monkeypatch, length, rows, kept):
+    """A stream may be closed after others have made two passes for it. The sliding windows were moved in between."""
+    monkeypatch.setattr(rotating, "_STEP", 1)
+    target = loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter").pair.target
+    tokens = [3 + number % 90 for number in range(length + sum(rows))]
+    caches, fresh = target.caches(), target.caches()
+    target.forward(mx.array(tokens[:length]), caches)
+    first = DevicePosition.known(length)
+    second = DevicePosition(mx.array([length + kept]), length + 1, length + rows[0], mx.array([kept]))
+    third = DevicePosition(mx.array([length + kept + 1]), length + kept + 1, length + kept + rows[1], mx.array([1]))
+    for start, count in zip((first, second, third), rows, strict=True):
+        if start is third:
+            caches.settle(length + kept)
+        at = start.value.item()
+        mx.eval(target.forward(mx.array(tokens[at : at + count]), caches, start.span(count)))
+    caches.finish()
+    target.forward(mx.array(tokens[: length + kept]), fresh)
+    assert caches.length == fresh.length
+    for at in range(length + kept, length + kept + 3):  # in float32, up to the rounding of passes of other sizes
+        row = mx.array(tokens[at : at + 1])
+        np.testing.assert_allclose(*(np.array(target.forward(row, each)) for each in (caches, fresh)), rtol=0, atol=1e-4)
 
 
 def test_a_growing_cache_never_drops_more_than_it_holds():
