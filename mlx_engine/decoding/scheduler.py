@@ -5,6 +5,7 @@ their turns. A reply joins or leaves between two passes, without touching anothe
 of others' prompts alternate with passes. A reply that a user waits for keeps its share of the time; see `front_share`.
 """
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -16,11 +17,18 @@ import mlx.core as mx
 from mlx_engine.decoding.front_share import FrontShare
 from mlx_engine.decoding.stream import Step, Stream, run_pass
 from mlx_engine.decoding.stream_gain import StreamGain
+from mlx_engine.hardware import gpu_faults
 from mlx_engine.targets.target import StreamRows, Target
+
+log = logging.getLogger(__name__)
 
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
 _LONGEST_WAIT = 64  # turns that a chunk or a stream waits while no pass is made
 _PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
+
+
+class PassesLost(Exception):
+    """Unread passes are worthless after an error, perhaps of another stream."""
 
 
 class Urgency(IntEnum):
@@ -137,27 +145,43 @@ class Scheduler:
 
     def partners(self, stream: Stream, target: Target) -> list[Stream]:
         """Return the other streams that can share passes with this one."""
-        if not target.packs or len(self._streams) < 2 or stream not in self._streams or stream.penalties.stuck:
+        if not target.packs or len(self._streams) < 2 or stream not in self._streams or not stream.can_share:
             return []
         if stream.foreground and self._front.is_behind:
             return []
         kernels = stream.chooser.operations
         others = [other for other in self._streams if other is not stream and other.chooser.operations is kernels]
-        return [other for other in others if not (other.ended or other.lost or other.penalties.stuck)]
+        return [other for other in others if other.can_share]
 
     def step(self, stream: Stream, partners: Sequence[Stream], target: Target) -> Step:
-        """Make the stream's next passes, shared with partners, and read one."""
-        began = self._clock()
+        """Make the stream's next passes, shared with partners, and read one.
+
+        Raises:
+            PassesLost: a shared pass failed, but not by an error of the GPU. It may be the fault of any of the streams.
+        """
+        began, passes = self._clock(), self._passes
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         for each in ready:
             each.controller.streams = 1 if each.foreground else len(ready)
-        if not stream.unread:
-            self._make_pass(ready, target)
-        if not self.holds(stream) and all(each.propose() is not None for each in ready):
-            self._make_pass(ready, target)
-        step = stream.read()
+        shared = len(ready) > 1 or stream.unread_is_shared
+        try:
+            if not stream.unread:
+                self._make_pass(ready, target)
+            if not self.holds(stream) and all(each.propose() is not None for each in ready):
+                self._make_pass(ready, target)
+            made = self._passes > passes
+            step = stream.read()
+        except Exception as error:
+            if not shared:
+                raise
+            for each in self._streams:
+                each.lost = each.lost or each.has_begun
+            if gpu_faults.find(error) is not None:
+                raise
+            log.warning("A pass of several replies failed. Each continues by itself.", exc_info=True)
+            raise PassesLost from None  # the error's traceback holds the pass's arrays
         self._ran(stream, step, seconds := self._clock() - began)
-        for other in ready[1:]:
+        for other in ready[1:] if made else ():
             self._streams[other](seconds)
         return step
 
@@ -195,23 +219,18 @@ class Scheduler:
         if len(streams) == 1:
             run_pass(streams[0], target)
             return
-        try:
-            parts = []
-            for stream in streams:
-                rows = stream.propose()
-                assert rows is not None
-                rows.streams = len(streams)
-                parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
-            for stream in streams:
-                stream.pass_rows.append(sum(part.tokens.size for part in parts))
-            results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
-            for stream in reversed(streams):
-                logits, features = results.pop()
-                stream.accept(logits, None if stream.context is None else features)
-        except BaseException:
-            for stream in streams:
-                stream.lost = True
-            raise
+        parts = []
+        for stream in streams:
+            rows = stream.propose()
+            assert rows is not None
+            rows.streams = len(streams)
+            parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
+        for stream in streams:
+            stream.pass_rows.append(sum(part.tokens.size for part in parts))
+        results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
+        for stream in reversed(streams):
+            logits, features = results.pop()
+            stream.accept(logits, None if stream.context is None else features)
 
 
 def decode(

@@ -117,6 +117,7 @@ class Stream:
         joined: whether another reply ran since the next pass began, so that the pass isn't timed.
         ended: whether the limit or one of `ends` was reached.
         lost: whether nothing continues caches and context, so that `close` does nothing.
+        shares: whether passes may have rows of other streams.
         pass_rows: numbers of rows of the latest two passes, with those of other streams. No earlier pass is unread.
     """
 
@@ -138,10 +139,12 @@ class Stream:
     joined: bool = False
     ended: bool = False
     lost: bool = False
+    shares: bool = True
     pass_rows: deque[int] = field(init=False, default_factory=lambda: deque(maxlen=2))
     _backlog: Backlog | None = field(init=False, default=None)
     _proposed: Rows | None = field(init=False, default=None)
     _unread: deque[_Unread] = field(init=False, default_factory=deque)
+    _must_read: bool = field(init=False, default=False)  # before the next pass is proposed
     _decided: WidthChoice | None = field(init=False, default=None)  # choice for the next pass, if it couldn't be queued
     _ended_at: float = field(init=False, default=0.0)  # when the latest pass was read
     _aside: float = field(init=False, default=0.0)  # seconds spent on the backlog since
@@ -157,6 +160,16 @@ class Stream:
         return len(self._unread)
 
     @property
+    def unread_is_shared(self) -> bool:
+        """Whether a pass that is made and unread has rows of other streams."""
+        return any(unread.rows.streams > 1 for unread in self._unread)
+
+    @property
+    def can_share(self) -> bool:
+        """Whether the next pass may have rows of other streams."""
+        return self.shares and not (self.ended or self.lost or self.penalties.stuck)
+
+    @property
     def has_begun(self) -> bool:
         """Whether the next pass to read is proposed or made."""
         return self._proposed is not None or bool(self._unread)
@@ -165,11 +178,12 @@ class Stream:
         """Return the rows of the next pass. The device may still compute drafts.
 
         Returns:
-            The same rows until `accept`; or None if a pass must be read first: with penalties, for lookup, after a round that isn't
-            queued, and before a pass that the end of the reply may cut short.
+            The same rows until `accept`; or None until `read` if a pass must be read first: with penalties, for lookup, after a
+            round that isn't queued, and before a pass that the end of the reply may cut short.
         """
-        if self._proposed is None:
+        if self._proposed is None and not self._must_read:
             self._proposed = self._after(self._unread[-1]) if self._unread else self._next()
+            self._must_read = self._proposed is None
         return self._proposed
 
     def accept(self, logits: mx.array, features: mx.array | None = None) -> None:
@@ -200,7 +214,8 @@ class Stream:
             started += [drafts, count, position]
         mx.async_eval(started)
         if rows.drafts is None and features is not None and self._backlog is not None:
-            self._backlog.add(features, rows.tokens)
+            # As a copy, because rows of a shared pass would keep all rows in memory
+            self._backlog.add(mx.contiguous(features) if rows.streams > 1 else features, rows.tokens)
         self._unread.append(unread)
 
     def read(self) -> Step:
@@ -209,7 +224,7 @@ class Stream:
         Caches and context then end after these tokens, or before the first of `ends`, where the next turn continues. While another
         round is queued, some caches are updated only by `close`.
         """
-        current = self._unread.popleft()
+        current, self._must_read = self._unread.popleft(), False
         rows, choice = current.rows, current.rows.choice
         drafted = rows.tokens.size - 1
         accepted, token = current.verdict.read()

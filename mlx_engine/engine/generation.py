@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.scheduler import Urgency, decode
+from mlx_engine.decoding.scheduler import PassesLost, Urgency, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
@@ -167,10 +167,6 @@ def _stream(
     )
 
 
-class _PassesLost(Exception):
-    """Another reply's device error made unread passes worthless, or kernels suspects."""
-
-
 class _Reply:
     """A reply that has its memory: events of its steps, and what later turns keep.
 
@@ -198,6 +194,8 @@ class _Reply:
         self._keys = prepared.prompt.keys()  # of the prompt; prefixes are matched by them
         self._images = ReplyImages(pair.images, prepared.prompt, cancel, tally.clock.alone)
         self._branch: Branch | None = None  # caches that are filled with the tokens; None if they can't be trusted
+        self._stream: Stream | None = None  # continues the branch
+        self._shares = True  # whether other replies' rows may be in its passes
         # For all passes of an attempt: kernels may break ties differently than MLX
         self._operations = pair.exact_operations if request.exact else pair.operations
         self._pace = pair.exact_pace if request.exact else pair.pace
@@ -226,15 +224,15 @@ class _Reply:
             try:
                 yield from self._attempt()
                 return
-            except _PassesLost:
-                pass
+            except PassesLost:
+                self._shares = self._shares and self._faults != self._turns.faults
             except (RuntimeError, ValueError, MemoryError) as error:
                 fault = gpu_faults.find(error)
                 if fault is None and (self._reason is None or not memory.exhausted(error)):
                     raise
                 self._turns.faults += 1
             # Outside the handler, because its traceback holds the failed pass's arrays
-            self._branch, self._faults = None, self._turns.faults
+            self._branch, self._stream, self._faults = None, None, self._turns.faults
             self._images.forget()
             self.drop_suspects()
             if fault is not None:
@@ -246,8 +244,9 @@ class _Reply:
 
         Caches and context must hold the same tokens.
         """
-        branch, self._branch = self._branch, None
-        if branch is None or not self._prepared.request.reuse or self._faults != self._turns.faults:
+        branch, stream, self._branch, self._stream = self._branch, self._stream, None, None
+        is_lost = self._faults != self._turns.faults or (stream is not None and stream.lost)
+        if branch is None or not self._prepared.request.reuse or is_lost:
             return
         branch.tokens = self._all_keys()
         try:
@@ -285,7 +284,7 @@ class _Reply:
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
         stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
-        self._pass_rows = stream.pass_rows
+        stream.shares, self._stream, self._pass_rows = self._shares, stream, stream.pass_rows
         prompt = PromptInProgress(branch, lambda: self._faults == self._turns.faults and not stream.lost, branch.reused)
         if request.reuse:
             self._turns.prompts.append(prompt)
@@ -432,10 +431,10 @@ class _Reply:
             for step in steps:
                 if step is None:
                     yield []
+                    self._check(stream)
                     if self._cancel.is_set():
                         self._reason = "cancelled"
                         return
-                    self._check(stream)
                     continue
                 at_s = tally.clock()
                 if step.sources[0] == "prefill" and self._retried_at is None:
@@ -456,7 +455,8 @@ class _Reply:
                     scheduler.leave(stream)
                 yield [*progress, *added, *self._blame_kernels()]
                 progress = []
-                if self._reason in (None, "length") and self._cancel.is_set():
+                # With more unread, the caches would have a token that the host hasn't read
+                if self._reason in (None, "length") and self._cancel.is_set() and stream.unread < 2:
                     self._reason = "cancelled"
                 self._check(stream)
                 if self._reason is not None:
@@ -466,12 +466,12 @@ class _Reply:
         """Check that no other reply's error concerns this reply's passes or kernels.
 
         Raises:
-            _PassesLost: it did.
+            PassesLost: it did.
         """
         if stream.lost:
-            raise _PassesLost
+            raise PassesLost
         if self._faults != self._turns.faults:
             if stream.has_begun or not {*self._operations.kernels} <= {*self._pair.at(self._length).kernels}:
                 stream.lost = True
-                raise _PassesLost
+                raise PassesLost
             self._faults = self._turns.faults

@@ -194,7 +194,7 @@ def load(
     is_tuned, why_not_tuned = False, None
     try:
         if drafter_folder is None:
-            target = Target(model, source.vocabulary, family_of(config) if rules else None)
+            target = Target(model, source.vocabulary, family_of(config))
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))

@@ -1,7 +1,8 @@
 """Passes over the rows of several streams, one stream's after the other's.
 
 Every operation that reads weights runs once, over all rows. Attention, convolutions, and recurrences run per stream, on the cache
-objects that the stream would have alone. A row's arithmetic is therefore the same in any company.
+objects that the stream would have alone. A row's results are the same in any company where the matrix products of all rows are;
+docs/exactness.md says where.
 """
 
 from collections.abc import Callable, Sequence

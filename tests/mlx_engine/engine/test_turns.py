@@ -15,14 +15,16 @@ from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.scheduler import decode
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import PLAIN
 from tests.examples import sampled
+from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import question, reply, tokens, wait_for
-from tests.mlx_engine.conftest import loaded_case
+from tests.mlx_engine.conftest import loaded, loaded_case
 from tests.mlx_engine.decoding.streams import Scripted, prefilled
 from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT
 from tests.mlx_engine.targets.target_passes import before_each_pass
@@ -312,23 +314,81 @@ def test_if_memory_runs_out_in_the_prompt_the_reply_waits_for_the_others(tiny, m
     assert [other.whole.tokens, one.whole.tokens] == wanted
 
 
-def test_if_memory_runs_out_in_one_reply_the_others_go_on(tiny, monkeypatch):
+@pytest.mark.parametrize("error", [MemoryError, ValueError])
+def test_after_an_error_in_a_shared_pass_each_reply_makes_its_own(tiny, monkeypatch, error):
+    """The pass needs more memory than one reply's, and no one knows whose fault another error is."""
+    calls: list[int] = []
+
+    def fail(*_: object) -> None:
+        calls.append(1)
+        raise error
+
     request = tokens(PROMPT, max_tokens=20, ignore_eos=True)
     wanted = reply(tiny, request).tokens
-    one, other = begin(tiny, request), begin(tiny, request)
+    running = [begin(tiny, request) for _ in range(3)]
     for _ in range(4):
-        one.step()
-        other.step()
-    with monkeypatch.context() as patch:
-        patch.setattr(tiny.pair.target, "forward_packed", lambda *_: 1 / 0)
-        patch.setattr(memory, "exhausted", lambda error: True)
-        with pytest.raises(ZeroDivisionError):
-            for failed in (one, other) * 2:
-                failed.step()
-    remaining = other if failed is one else one
-    remaining.finish()
-    assert remaining.whole.tokens == wanted
+        for one in running:
+            one.step()
+    monkeypatch.setattr(tiny.pair.target, "forward_packed", fail)
+    while not all(one.ended for one in running):
+        for one in running:
+            one.step()
+    assert [one.whole.tokens for one in running] == [wanted] * 3
+    assert len(calls) == 1
+
+
+def test_an_error_of_one_reply_ends_no_other(tiny, monkeypatch):
+    """It happens in the turn of whichever reply makes the pass."""
+    accept, request = Stream.accept, tokens(PROMPT, max_tokens=20, ignore_eos=True)
+    wanted, passes = reply(tiny, request).tokens, list[int]()
+
+    def faulty(stream: Stream, *results: object) -> None:
+        if stream.limit > 20:
+            passes.append(1)
+            assert len(passes) < 4
+        accept(stream, *results)
+
+    monkeypatch.setattr(Stream, "accept", faulty)
+    wrong, *right = [begin(tiny, one) for one in (replace(request, max_tokens=99), request, request)]
+    with pytest.raises(AssertionError):
+        for _ in range(100):
+            for one in right:
+                one.step()
+            wrong.step()
+    for one in right:
+        one.finish()
+    assert [one.whole.tokens for one in right] == [wanted] * 2
     assert reply(tiny, request).tokens == wanted
+
+
+@pytest.mark.parametrize("stop", range(3, 9))
+def test_a_reply_that_is_canceled_next_to_another_is_reused(engine, stop):
+    """Although others make its passes, its caches have no token that it doesn't say."""
+    engine.pair.use_costs(ASSUMED)
+    running = [
+        begin(engine, tokens((*PROMPT, at), max_tokens=20, mode="plain", reuse=True, ignore_eos=True, seed=stop)) for at in (5, 6)
+    ]
+    while len(said(running[0].events)) < stop:
+        for one in running:
+            one.step()
+    running[0].cancel.set()
+    for one in running:
+        one.finish()
+    length = len(PROMPT) + 1 + len(running[0].whole.tokens)
+    again = tokens((*PROMPT, 5, *running[0].whole.tokens, 7), max_tokens=2, reuse=True, ignore_eos=True)
+    got = reply(engine, again)
+    assert got.stats.reused_tokens >= length - 1
+    assert got.tokens == reply(engine, replace(again, reuse=False)).tokens
+
+
+@pytest.mark.parametrize("family", ["qwen3", "qwen3_5", "gpt_oss"])
+def test_replies_of_a_target_without_a_drafter_share_passes(family, monkeypatch, tmp_path):
+    engine, rows = loaded(tiny_families.save(family, tmp_path / "target"), None), list[int]()
+    requests = [tokens((*PROMPT, at), max_tokens=9, ignore_eos=True) for at in (5, 6, 7)]
+    wanted = [reply(engine, request).tokens for request in requests]
+    before_each_pass(engine.pair.target, monkeypatch, rows.append)
+    assert [one.tokens for one in together(engine, requests)] == wanted
+    assert rows.count(3) >= 6
 
 
 def test_four_streams_of_the_demo_pair_have_the_texts_they_have_alone() -> None:
