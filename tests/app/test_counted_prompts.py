@@ -64,7 +64,7 @@ def demo(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.M
 def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream, qtbot: QtBot) -> None:
     meter, message, sent = demo.services.meter, demo.services.message, 0
 
-    @settings(max_examples=5)  # each is answered by the demo pair
+    @settings(max_examples=3)  # each is answered by the demo pair
     @given(chats(), TEXTS, st.lists(FILES, max_size=2), st.lists(st.sampled_from(sorted(OFFERED)), unique=True), st.booleans())
     def check(chat: Chat, draft: str, files: list[Attachment], tools: list[str], edit: bool) -> None:
         nonlocal sent

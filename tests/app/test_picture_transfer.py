@@ -28,6 +28,7 @@ from mlx_engine.contract.errors import UserError
 from tests.app.conftest import Begin
 from tests.app.test_pictures import answered, attachments, contents, encoded, rows
 from tests.app.test_transfer import message, summary
+from tests.examples import sampled
 
 Saved = list[tuple[tuple[Attachment, ...], list[bytes]]]
 PHOTO = Attachment("photo.jpg", "", 5, picture=Picture(StoredFile.of(b"photo"), 2, 2, "JPEG"))
@@ -290,6 +291,7 @@ class Library(RuleBasedStateMachine):
 
 
 TestLibrary = Library.TestCase
+TestLibrary.settings = sampled(6)
 
 
 # ChatGPT's export

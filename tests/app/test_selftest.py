@@ -124,7 +124,7 @@ def test_every_kernel_equals_its_reference_in_the_emulator() -> None:
     assert len(steps) >= len(KERNELS)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [KERNELS[0], *(pytest.param(kernel, marks=pytest.mark.long) for kernel in KERNELS[1:])])
 def test_a_wrong_kernel_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above shows that a right kernel passes."""
     right = kernel.metal

@@ -77,7 +77,9 @@ def test_every_width_is_measured_because_costs_rise_in_steps(cache_folder, monke
 
 
 @pytest.mark.parametrize("pays", [pytest.param(False, marks=pytest.mark.long), True])
-@pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5", "eagle3_2", "mtp_1"])
+@pytest.mark.parametrize(
+    "pair", ["e2e_qwen3_5", "mtp_1", *(pytest.param(name, marks=pytest.mark.long) for name in ("e2e_gpt_oss", "eagle3_2"))]
+)
 def test_rotating_and_recurrent_targets_and_chains_are_calibrated(cache_folder, monkeypatch, pair, pays):
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")

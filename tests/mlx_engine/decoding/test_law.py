@@ -126,8 +126,8 @@ def judged(seen, want):
 @pytest.mark.parametrize(
     ("pair", "mode", "width"),
     [
-        ("tiny", "plain", None),
         ("tiny", "dflash", 8),
+        pytest.param("tiny", "plain", None, marks=pytest.mark.long),
         *(pytest.param(name, "dflash", 4, marks=pytest.mark.long) for name in ("tiny2", "eagle3", "mtp")),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from tests.examples import SAMPLE
 from tests.mlx_engine.loading import mutations
 
-CHUNK = 40 if SAMPLE else 100
+CHUNK = 24 if SAMPLE else 100
 CHUNKS = 1 if SAMPLE else 20
 # `make test` always tries the same mutations, `make test-all` fresh ones
 FIRST = 0 if CHUNKS == 1 else random.SystemRandom().randrange(10**9)

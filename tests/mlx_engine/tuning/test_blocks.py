@@ -62,8 +62,16 @@ def test_loss_is_the_weighted_cross_entropy_of_the_tokens_after_the_anchors(kind
     assert trained({}, batch).item() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("lora", [False, True])
-@pytest.mark.parametrize("kind", ["02_v1_swa_mixed", "04_v1_yarn_bias", "06_dflash2"])
+@pytest.mark.parametrize(
+    ("kind", "lora"),
+    [
+        ("02_v1_swa_mixed", False),
+        ("04_v1_yarn_bias", False),
+        ("04_v1_yarn_bias", True),
+        ("06_dflash2", False),
+        *(pytest.param(kind, True, marks=pytest.mark.long) for kind in ("02_v1_swa_mixed", "06_dflash2")),
+    ],
+)
 def test_gradient_is_the_slope_of_the_loss(kind, lora):
     case = Case(kind)
     config, block_model, batch = parse(case.config), model(case), blocks(case)
