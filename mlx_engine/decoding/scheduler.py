@@ -163,23 +163,13 @@ class Scheduler:
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         for each in ready:
             each.controller.streams = 1 if each.foreground else len(ready)
-        shared = len(ready) > 1 or stream.unread_is_shared
-        try:
+        with self._errors_of(len(ready) > 1 or stream.unread_is_shared):
             if not stream.unread:
                 self._make_pass(ready, target)
             if not self.holds(stream) and all(each.propose() is not None for each in ready):
                 self._make_pass(ready, target)
             made = self._passes > passes
             step = stream.read()
-        except Exception as error:
-            if not shared:
-                raise
-            for each in self._streams:
-                each.lost = each.lost or each.has_begun
-            if gpu_faults.find(error) is not None:
-                raise
-            log.warning("A pass of several replies failed. Each continues by itself.", exc_info=True)
-            raise PassesLost from None  # the error's traceback holds the pass's arrays
         self._ran(stream, step, seconds := self._clock() - began)
         for other in ready[1:] if made else ():
             self._streams[other](seconds)
@@ -196,12 +186,13 @@ class Scheduler:
         self._passes += 1
         stream.controller.streams = 1
         began = self._clock()
-        if not stream.unread:
-            run_pass(stream, target)
         queues = alone and not stream.opens
-        if queues:
-            run_pass(stream, target)
-        step = stream.read()
+        with self._errors_of(stream.unread_is_shared):
+            if not stream.unread:
+                run_pass(stream, target)
+            if queues:
+                run_pass(stream, target)
+            step = stream.read()
         seconds = self._clock() - began
         if step.streams == 1:
             self._front.record_alone(step.width, seconds)
@@ -212,6 +203,21 @@ class Scheduler:
             if rows is not None and rows.can_wait:
                 run_pass(stream, target)
         return step
+
+    @contextmanager
+    def _errors_of(self, shared: bool) -> Iterator[None]:
+        """Let an error in a shared pass end no stream, because it may be the fault of any of them."""
+        try:
+            yield
+        except Exception as error:
+            if not shared:
+                raise
+            for each in self._streams:
+                each.lost = each.lost or each.has_begun
+            if gpu_faults.find(error) is not None:
+                raise
+            log.warning("A pass of several replies failed. Each continues by itself.", exc_info=True)
+            raise PassesLost from None  # the error's traceback holds the pass's arrays
 
     def _make_pass(self, streams: Sequence[Stream], target: Target) -> None:
         """Make the next pass of streams that can propose rows."""
