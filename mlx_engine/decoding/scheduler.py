@@ -206,7 +206,7 @@ class Scheduler:
 
     @contextmanager
     def _errors_of(self, shared: bool) -> Iterator[None]:
-        """Let an error in a shared pass end no stream, because it may be the fault of any of them."""
+        """End no stream by an error in a shared pass, which may be another's fault."""
         try:
             yield
         except Exception as error:
