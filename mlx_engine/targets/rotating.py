@@ -30,7 +30,7 @@ class _Window:
         self.first = cache.offset - self.keys.shape[2]
 
     def reserve(self, span: DeviceSpan, size: int) -> None:
-        """Make room for a pass, and keep the rows that it or an earlier unread pass may read.
+        """Make room for a pass, and keep the rows that it or earlier unread ones may read.
 
         The earliest of these passes begins one row before the first place where this one may begin.
         """
