@@ -8,7 +8,7 @@ import os
 import sqlite3
 import struct
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,11 +33,18 @@ _BAD_ROWS = {
 
 @dataclass(frozen=True)
 class OpenedStore:
-    """An open store, whether it saves to disk, and a notice for the user, if any."""
+    """An open store.
+
+    Attributes:
+        saves: whether it saves to disk.
+        notice: for the user, if any.
+        file: where it saves, if it does.
+    """
 
     store: Store
     saves: bool
     notice: str = ""
+    file: Path | None = None
 
 
 def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
@@ -52,8 +59,11 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
         return _in_memory(file, tr("Slipstream can't write to {folder}, so new chats won't be saved.", folder=folder))
     try:
         try:
-            if not (reason := _why_unusable(file)):
-                return OpenedStore(Store(file), saves=True)
+            reason = _why_unusable(file)
+            with suppress(OSError):
+                _mark_of(file).unlink(missing_ok=True)
+            if not reason:
+                return OpenedStore(Store(file), saves=True, file=file)
         except Exception as error:  # damage can raise anything: UnicodeDecodeError for a name, MemoryError for a wrong size
             if isinstance(error, OSError) or schema.is_disk_fault(error):
                 raise
@@ -66,6 +76,40 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
         return _in_memory(file, tr("Can't open your chats in {file} ({error}), so new chats won't be saved.", file=file, error=why))
 
 
+def mark_sound(file: Path) -> None:
+    """Let the next launch leave out the check that reads all images and PDFs.
+
+    It doesn't leave it out if the file has changed until then.
+
+    Args:
+        file: a database that is closed, and was sound when it was used.
+    """
+    with suppress(OSError):
+        _mark_of(file).write_text(_identity(file))
+
+
+def _is_marked(file: Path) -> bool:
+    """Whether nothing has changed the file since it was marked as sound."""
+    with suppress(OSError, UnicodeDecodeError):
+        return not _has_log(file) and _mark_of(file).is_file() and _mark_of(file).read_text() == _identity(file)
+    return False
+
+
+def _has_log(file: Path) -> bool:
+    """Whether SQLite has written changes next to the file that aren't in it yet."""
+    log_file = schema.files_of(file)[1]
+    return log_file.exists() and log_file.stat().st_size > 0
+
+
+def _mark_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}-sound")
+
+
+def _identity(file: Path) -> str:
+    about = file.stat()
+    return f"{about.st_ino} {about.st_size} {about.st_mtime_ns}"
+
+
 def _why_unusable(file: Path) -> str:
     """Return a message for the user, or "" if the file is sound or missing."""
     foreign = tr("The chat file isn't a Slipstream database.")
@@ -74,7 +118,7 @@ def _why_unusable(file: Path) -> str:
         return foreign
     if not file.exists():
         return ""
-    damaged = tr("Your chat database is damaged.")
+    damaged, is_marked = tr("Your chat database is damaged."), _is_marked(file)
     with file.open("rb") as opened:
         header = opened.read(20)
     if header[:16] != b"SQLite format 3\0" or any(version > 2 for version in header[18:]):  # SQLite never writes such a file
@@ -88,18 +132,20 @@ def _why_unusable(file: Path) -> str:
             return ""
         if version == 0 and "message" not in tables:
             return foreign
-        return "" if _is_sound(database, version, tables) and _has_free_pages(file) else damaged
+        return "" if _is_sound(database, version, tables, is_marked) and _has_free_pages(file) else damaged
 
 
-def _is_sound(database: sqlite3.Connection, version: int, tables: set[str]) -> bool:
+def _is_sound(database: sqlite3.Connection, version: int, tables: set[str], is_marked: bool) -> bool:
     """Whether every row can be read and changed.
+
+    Images and PDFs aren't read if the file is marked as sound.
 
     Raises:
         Exception: the file is too damaged to tell.
     """
     if version < 1 or _definitions(database) != _expected_definitions(version):
         return False
-    if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+    if not is_marked and database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         return False
     for table in tables:
         if table.startswith("found"):  # the search index, which can be rebuilt
@@ -128,8 +174,7 @@ def _has_free_pages(file: Path) -> bool:
 
     `PRAGMA quick_check` doesn't look at the list if SQLite's hash table begins with a view.
     """
-    log_file = schema.files_of(file)[1]
-    if log_file.exists() and log_file.stat().st_size:  # contains a newer header
+    if _has_log(file):  # contains a newer header
         return True
     with file.open("rb") as opened:
         size, page, count = struct.unpack(">16xH14xII", opened.read(40))
@@ -172,7 +217,7 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
         outcome = tr("Recovered {chats} and moved the old file to {aside}.", chats=wording.chats(count), aside=aside)
     else:
         outcome = tr("The old file was moved to {aside}.", aside=aside)
-    return OpenedStore(store, saves=True, notice=sentences(reason, outcome))
+    return OpenedStore(store, saves=True, notice=sentences(reason, outcome), file=file)
 
 
 def _recover(damaged: Path, store: Store) -> int:

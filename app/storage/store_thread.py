@@ -18,7 +18,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.storage import wording
-from app.storage.database import OpenedStore, open_store
+from app.storage.database import OpenedStore, mark_sound, open_store
 from app.storage.schema import is_disk_fault
 from app.storage.store import Store
 from app.text.language import tr, translated
@@ -66,6 +66,7 @@ class StoreThread(QObject):
         self._refused = ""  # the notice about it
         self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
         self._index_rebuilt = False
+        self._maybe_damaged = False
         self._reported: set[str] = set()  # notices about dropped writes
         self._dropped: set[str] = set()  # ids of the chats of dropped writes
         self._unsaved: frozenset[str] = frozenset()
@@ -129,6 +130,8 @@ class StoreThread(QObject):
         while time.monotonic() < end and self._shrink(opened.store):
             pass
         opened.store.close()
+        if opened.file is not None and not self._maybe_damaged:
+            mark_sound(opened.file)
 
     def _next_job(self, store: Store) -> _Job | None:
         """Wait for the next job. In pauses, repeat failed writes and shrink the file."""
@@ -194,7 +197,10 @@ class StoreThread(QObject):
         try:
             return work(store)
         except sqlite3.DatabaseError as error:
-            if self._index_rebuilt or is_disk_fault(error):
+            if is_disk_fault(error):
+                raise
+            self._maybe_damaged = True
+            if self._index_rebuilt:
                 raise
             log.exception("Rebuilding the search index")
             self._index_rebuilt = True

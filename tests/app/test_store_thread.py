@@ -1,5 +1,6 @@
 """The store's thread: its notices when something fails, and that no write is lost."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, open_store
+from app.storage.records import files_in
 from app.storage.store import Snapshot, Store
 from app.storage.store_thread import StoreThread
 from tests.app.scripted_engine import commit
+from tests.app.test_shrinking import large
 
 PATIENCE_MS = 60_000
 
@@ -214,6 +217,35 @@ def test_a_damaged_search_index_is_rebuilt(tmp_path: Path, block: str, rows: str
     with closing(open_store(tmp_path).store) as store:
         assert len(store.search("needle")) == 2
     assert not list(tmp_path.glob("chats set aside*"))
+
+
+def cut_image(file: Path, image: bytes) -> None:
+    """Damage the list of an image's pages, as a failing disk does: without a change of the file's time."""
+    about, data = file.stat(), file.read_bytes()
+    page = data.index(image[100_000:100_100]) // 4096 * 4096
+    with file.open("r+b") as opened:
+        opened.seek(page)
+        opened.write(b"\xff" * 4)  # number of the next page
+    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+@pytest.mark.parametrize("since", ["closed", "read", "killed", "touched"])
+def test_a_launch_reads_images_only_if_the_file_may_have_been_damaged(tmp_path: Path, since: str) -> None:
+    """Here the list of an image's pages is damaged, which only a check that reads the pages finds."""
+    file, chat = tmp_path / FILE, large(200_000)
+    (image,) = files_in(chat).values()
+    assert run(tmp_path, lambda store: store.save(Snapshot.of(chat, chat.root.below()))) == []
+    if since == "killed":
+        open_store(tmp_path).store.close()
+    cut_image(file, image)
+    if since == "read":
+        (notice,) = run(tmp_path, lambda store: store.load(chat.id))
+        assert "restart" in notice
+    elif since == "touched":
+        file.touch()
+    notices = run(tmp_path)
+    assert bool(notices) == bool([*tmp_path.glob("chats set aside*.db")]) == (since != "closed")
+    assert run(tmp_path) == []
 
 
 def test_chats_are_unsaved_while_the_disk_refuses_them_or_if_they_are_left_out(
