@@ -5,6 +5,7 @@ The list changes immediately; the database follows on its own thread.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.recognition import add_missing
-from app.storage.records import chat_from_json, chat_to_json, files_in
+from app.storage.records import chat_from_json, chat_to_json, files_in, fill
 from app.storage.settings import ChatSettings, Preset, built_in
 from app.storage.store import ChatSummary, Contents, FileUsage, Folder, SearchHit, Snapshot, Store
 from app.storage.store_thread import StoreThread
@@ -400,7 +401,8 @@ class ChatLibrary(QObject):
                 self.notified.emit(Notice(tr("Added the new messages to {chats}.", chats=wording.chats(count)), topic="import"))
 
         def read(other: Chat, store: Store) -> None:
-            chat_import.fill(other.root.below(), found.files)
+            with closing(found.files):
+                fill(other.root.below(), found.files)
 
         def add_to(chat_id: str, other: Chat, _: None) -> None:
             self.open(chat_id, partial(add, chat_id, other))

@@ -1,13 +1,11 @@
 """Import of chats from Slipstream's JSON and databases, and ChatGPT's export."""
 
-import base64
 import json
 import sqlite3
 import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +14,13 @@ from app.storage import chatgpt_import, wording
 from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
+from app.storage.encoded_files import EncodedFiles
 from app.storage.json_values import as_dict, as_text, as_time
-from app.storage.pictures import FileData, StoredFile
+from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
 from app.storage.recognition import KnownChats
-from app.storage.records import chat_from_json, files_of
-from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database
-from app.storage.store import Folder, Snapshot, Store
+from app.storage.records import chat_from_json, files_of, fill
+from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database, snapshots
+from app.storage.store import Folder, Store
 from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
@@ -44,22 +43,22 @@ class ImportOutcome:
     """What was imported, and what wasn't because the library has it.
 
     Attributes:
+        files: data of images and PDFs, which the chats have without it.
         chats: the new chats.
         folders: their folders.
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
         filled: those of them whose messages may have got back files that they lacked: the stored chats' ids.
         remark: about missing data.
-        files: data of images that the chats have without it.
     """
 
+    files: FileSource
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
     known: int = 0
     grown: list[tuple[str, Chat]] = field(default_factory=list)
     filled: set[str] = field(default_factory=set)
     remark: str = ""
-    files: FileData = field(default_factory=dict[str, bytes])
 
 
 def _ignore(share: float) -> None: ...
@@ -81,25 +80,13 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     try:
         return _store(store, found, file.name, taken, progress)
     finally:
-        if isinstance(found.files, ChatGptFiles):
-            found.files.close()
-
-
-def fill(nodes: Iterable[Node], files: FileData) -> None:
-    """Give messages the data of their files."""
-    for node in nodes:
-        node.attachments = tuple(one.filled(files) for one in node.attachments)
-
-
-class _NoData:
-    def get(self, digest: str, default: bytes, /) -> bytes:
-        return b""
+        found.files.close()
 
 
 def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], progress: Progress) -> ImportOutcome:
     lost: list[tuple[str, Node]] = []  # known messages whose files the library may lack
     completed: list[tuple[str, Node]] = []  # known messages with more images in the file
-    outcome, known, ids = ImportOutcome(remark=found.remark, files=found.files), KnownChats(store), set(taken)
+    outcome, known, ids = ImportOutcome(found.files, remark=found.remark), KnownChats(store), set(taken)
     for one in _reported(found.chats, progress, 0.4, 0.7):
         chat = one.chat
         if (stored := known.find(chat, one.dated)) is not None:
@@ -132,7 +119,7 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
             store.complete(_filled(completed, found.files))
         if lost:
             store.restore_files((at, files_of(node)) for at, node in _filled(lost, found.files, only_for=store.lacks))
-        store.save_all(_snapshots(storing, found.files), outcome.folders)
+        store.save_all(snapshots(storing, found.files), outcome.folders)
     except sqlite3.OperationalError as error:
         raise UserError(
             "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=name, reason=wording.disk_fault(error)
@@ -151,20 +138,10 @@ def _filled(
         only_for: whether the data of a message's files is needed.
     """
     for message, node in messages:
-        if files and only_for(files_of(node)):
+        if only_for(files_of(node)):
             fill((node,), files)
         yield message, node
-        if files:
-            fill((node,), _NoData())
-
-
-def _snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapshot]:
-    """Yield the chats with the data of their files, one at a time."""
-    for one in chats:
-        fill(one.chat.root.below(), files)
-        yield Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned)
-        if files:
-            fill(one.chat.root.below(), _NoData())
+        fill((node,), NO_DATA)
 
 
 def _reported(items: Sequence[_T], progress: Progress, first: float, last: float) -> Iterator[_T]:
@@ -190,7 +167,8 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
         if start == b"SQLite format 3\0":
             return read_database(file)
         is_archive = start[:4] == b"PK\3\4"
-        text = _from_zip(file) if is_archive else file.read_bytes()
+        encoded = EncodedFiles(file)
+        text = _from_zip(file) if is_archive else encoded.rest()
         if sum(map(text.count, (b"[", b"{", b","))) > MAX_VALUES:
             raise _too_large(name)
         data = json.loads(text)
@@ -203,14 +181,20 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
             name=name,
         ) from error
     del text
-    return from_json(data, name, progress, ChatGptFiles(file if is_archive else file.parent))
+    return from_json(data, name, progress, ChatGptFiles(file if is_archive else file.parent), encoded)
 
 
 def _too_large(name: str) -> UserError:
     return UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
 
 
-def from_json(data: object, name: str, progress: Progress = _ignore, files: ChatGptFiles = _NO_FILES) -> ImportedChats:
+def from_json(
+    data: object,
+    name: str,
+    progress: Progress = _ignore,
+    files: ChatGptFiles = _NO_FILES,
+    encoded: EncodedFiles | None = None,
+) -> ImportedChats:
     """Read chats from parsed JSON.
 
     Args:
@@ -218,6 +202,7 @@ def from_json(data: object, name: str, progress: Progress = _ignore, files: Chat
         name: the file's name for messages.
         progress: gets the share that is done.
         files: images of ChatGPT's export.
+        encoded: images and PDFs of Slipstream's export that aren't in the JSON values.
 
     Raises:
         UserError: it contains no chats.
@@ -225,7 +210,7 @@ def from_json(data: object, name: str, progress: Progress = _ignore, files: Chat
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
             raise newer(name)
-        return _from_export(data, name, progress)
+        return _from_export(data, name, progress, encoded or EncodedFiles())
     found = data if isinstance(data, list) else [data]
     conversations = [one for one in found if chatgpt_import.is_conversation(one)]
     if not conversations:
@@ -234,7 +219,7 @@ def from_json(data: object, name: str, progress: Progress = _ignore, files: Chat
             "“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
             name=name,
         )
-    imported = ImportedChats(files=files)
+    imported = ImportedChats(files)
     for one in _reported(conversations, progress, 0.1, 0.4):
         try:
             chat = chatgpt_import.chat_from(one, files)
@@ -249,38 +234,27 @@ def from_json(data: object, name: str, progress: Progress = _ignore, files: Chat
     return imported
 
 
-def _from_export(data: Mapping[str, Any], name: str, progress: Progress) -> ImportedChats:
+def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: EncodedFiles) -> ImportedChats:
     chats, folders = data.get("chats"), data.get("folders")
     if not isinstance(chats, list) or not isinstance(folders, list):
         raise UserError("import_no_list", "“{name}” is damaged: it has no list of chats.", name=name)
-    imported = ImportedChats()
+    files.add(data.get("files"))
+    imported = ImportedChats(files)
     for one in folders:
         found = as_dict(one)
         folder = Folder(as_text(found.get("id")), as_text(found.get("name")), as_time(found.get("created"), time.time()))
         if folder.id and folder.name:
             imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
-    encoded = data.get("files")
-    files = dict(_files(encoded)) if isinstance(encoded, dict) else {}
     for one in _reported(chats, progress, 0.1, 0.4):
         try:
-            chat = chat_from_json(one, files)
+            chat = chat_from_json(one)
         except UserError as error:
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
         folder_id = as_text(one.get("folder"))
         inside, dated = folder_id if folder_id in known else "", as_time(one.get("created"), 0.0) > 0
         imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated))
     return imported
-
-
-def _files(found: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Take the files out of a dictionary, and yield those that fit their digests."""
-    while found:  # frees each text
-        digest, encoded = found.popitem()
-        with suppress(ValueError):
-            data = base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
-            if StoredFile.of(data).digest == digest:
-                yield digest, data
 
 
 def _from_zip(file: Path) -> bytes:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.storage import schema, wording
-from app.storage.salvage import read_database
-from app.storage.store import Snapshot, Store
+from app.storage.salvage import read_database, snapshots
+from app.storage.store import Store
 from app.text.language import sentences, tr
 
 log = logging.getLogger(__name__)
@@ -224,8 +224,8 @@ def _recover(damaged: Path, store: Store) -> int:
     """Copy readable rows of a damaged file, and return the number of chats."""
     try:
         found = read_database(damaged)
-        snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in found.chats]
-        store.save_all(snapshots, found.folders)
+        with closing(found.files):
+            store.save_all(snapshots(found.chats, found.files), found.folders)
         for preset in found.presets:
             store.save_preset(preset)
         for record in found.comparisons:
@@ -233,7 +233,7 @@ def _recover(damaged: Path, store: Store) -> int:
     except Exception:  # the damaged file is kept, and the new one works
         log.exception("Nothing could be recovered")
         return 0
-    return len(snapshots)
+    return len(found.chats)
 
 
 def _in_memory(file: Path, notice: str) -> OpenedStore:

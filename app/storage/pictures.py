@@ -12,9 +12,24 @@ Sent = Literal["text", "picture", "no"]
 
 
 class FileData(Protocol):
-    """Data of files, by digest: a dictionary, or what reads them when they are needed."""
+    """Data of files, by digest."""
 
     def get(self, digest: str, default: bytes, /) -> bytes: ...
+
+
+class FileSource(FileData, Protocol):
+    """Data of files that is read when it is needed."""
+
+    def close(self) -> None:
+        """Close what `get` opens again."""
+
+
+class _NoData:
+    def get(self, digest: str, default: bytes, /) -> bytes:
+        return b""
+
+
+NO_DATA: FileData = _NoData()  # frees the data of files
 
 
 @dataclass(frozen=True)

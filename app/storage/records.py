@@ -11,7 +11,7 @@ from typing import Any
 from app.storage.attachments import attachments_from
 from app.storage.chat_tree import Chat, Node, NodeRole, new_id
 from app.storage.json_values import as_dict, as_list, as_text, as_time, read_as, read_fields
-from app.storage.pictures import StoredFile
+from app.storage.pictures import FileData, StoredFile
 from app.storage.reply import Reply, Suppliers
 from app.storage.settings import MAX_TOKENS, ChatSettings
 from app.text.plain_text import NEW_CHAT
@@ -49,6 +49,18 @@ def files_of(node: Node) -> list[StoredFile]:
     images = (StoredFile(image.digest, image.data) for call in calls for image in call.images)
     found = [*(file for one in node.attachments for file in one.files), *images]
     return list({file.digest: file for file in sorted(found, key=lambda file: bool(file.data))}.values())
+
+
+def fill(nodes: Iterable[Node], files: FileData) -> None:
+    """Give messages the data of their files."""
+    for node in nodes:
+        node.attachments = tuple(one.filled(files) for one in node.attachments)
+        if node.reply is not None:
+            node.reply.calls = tuple(_filled(call, files) if call.images else call for call in node.reply.calls)
+
+
+def _filled(call: CallRecord, files: FileData) -> CallRecord:
+    return replace(call, images=tuple(replace(image, data=files.get(image.digest, image.data)) for image in call.images))
 
 
 def files_in(chat: Chat) -> dict[str, bytes]:

@@ -7,8 +7,8 @@ import logging
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from app.storage import schema, wording
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, as_time, parse_json
-from app.storage.pictures import FileData, StoredFile
-from app.storage.records import node_from
+from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
+from app.storage.records import fill, node_from
 from app.storage.settings import ChatSettings, Preset
-from app.storage.store import Folder
+from app.storage.store import Folder, Snapshot
 from app.text.language import tr
 from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import open_regular
 
 log = logging.getLogger(__name__)
 
@@ -48,49 +49,119 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """The content of a file. Only databases contain presets and comparisons."""
+    """The content of a file. Only databases contain presets and comparisons.
 
+    Attributes:
+        files: the data of images and PDFs, which the chats have without it.
+        remark: about missing data.
+    """
+
+    files: FileSource
     chats: list[ImportedChat] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
     presets: list[Preset] = field(default_factory=list)
     comparisons: list[ComparisonRecord] = field(default_factory=list)
-    remark: str = ""  # about missing data
-    files: FileData = field(default_factory=dict[str, bytes])  # of images that the chats have without data
+    remark: str = ""
+
+
+class DatabaseFiles:
+    """The images and PDFs of a database, which stays unchanged.
+
+    Only their digests are kept in memory. `get` reads a file again.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._closing = ExitStack()
+        self._opened: sqlite3.Connection | None = None
+        self._numbers: dict[str, int] = {}  # of rows, by digest
+
+    def close(self) -> None:
+        """Close the database, which `get` opens again."""
+        self._opened = None
+        self._closing.close()
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """The database, opened if necessary."""
+        if self._opened is None:
+            try:
+                self._opened = self._closing.enter_context(closing(self._connected()))
+                self._opened.text_factory = _decode
+                self._opened.execute("PRAGMA writable_schema = ON")  # also reads a truncated file
+            except BaseException:
+                self.close()
+                raise
+        return self._opened
+
+    def _connected(self) -> sqlite3.Connection:
+        """Open the database or, if SQLite would have to change it, a copy."""
+        log_file = schema.files_of(self._file)[1]
+        with open_regular(self._file) as opened:
+            is_refused = any(version > 2 for version in opened.read(20)[18:])  # of the file format
+        if not is_refused and not (log_file.is_file() and log_file.stat().st_size):
+            return sqlite3.connect(f"{self._file.absolute().as_uri()}?immutable=1", uri=True)
+        copy = Path(self._closing.enter_context(tempfile.TemporaryDirectory())) / "copy.db"
+        for source, target in zip(schema.files_of(self._file), schema.files_of(copy), strict=True):
+            if source.is_file() and not source.name.endswith("-shm"):
+                shutil.copyfile(source, target)
+        if is_refused:
+            with copy.open("r+b") as opened:
+                opened.seek(18)
+                opened.write(b"\2\2")
+        return sqlite3.connect(copy)
+
+    def add(self, digest: str, number: int) -> bool:
+        """Add the file in a row, unless it is damaged. Return whether it isn't."""
+        try:
+            is_sound = self._read(number, digest) is not None
+        except sqlite3.DatabaseError:
+            return False
+        if is_sound:
+            self._numbers[digest] = number
+        return is_sound
+
+    def get(self, digest: str, default: bytes, /) -> bytes:
+        """Return the data of a file, unless it has changed since it was added."""
+        try:
+            data = self._read(self._numbers[digest], digest) if digest in self._numbers else None
+        except (sqlite3.Error, OSError):
+            return default
+        return default if data is None else data
+
+    def _read(self, number: int, digest: str) -> bytes | None:
+        (data,) = self.database.execute("SELECT data FROM file NOT INDEXED WHERE rowid = ?", (number,)).fetchone() or (None,)
+        return data if isinstance(data, bytes) and StoredFile.of(data).digest == digest else None
+
+
+def snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapshot]:
+    """Yield the chats with the data of their files, one at a time."""
+    for one in chats:
+        fill(one.chat.root.below(), files)
+        yield Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned)
+        fill(one.chat.root.below(), NO_DATA)
 
 
 def read_database(file: Path) -> ImportedChats:
     """Read a database that was moved aside or comes from another computer.
 
-    A copy is opened, so the file stays unchanged.
-
     Raises:
         UserError: the file isn't a database, comes from a newer version, or contains nothing readable.
     """
-    name = file.name
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.db"
-        for source, target in zip(schema.files_of(file), schema.files_of(copy), strict=True):
-            if source.is_file() and not source.name.endswith("-shm"):
-                shutil.copyfile(source, target)
-        try:
-            with copy.open("r+b") as opened:  # SQLite refuses file format versions above 2
-                opened.seek(18)
-                if any(version > 2 for version in opened.read(2)):
-                    opened.seek(18)
-                    opened.write(b"\2\2")
-            with closing(sqlite3.connect(copy)) as database:
-                database.text_factory = _decode
-                database.execute("PRAGMA writable_schema = ON")  # also reads a truncated file
-                version = schema.version_of(database)
-                if version > schema.VERSION:
-                    raise newer(name)
-                if "message" not in schema.tables_of(database):
-                    raise UserError("import_foreign_database", "“{name}” isn't a Slipstream database.", name=name)
-                found = _salvage(database)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise UserError(
-                "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
-            ) from error
+    name, files = file.name, DatabaseFiles(file)
+    try:
+        version = schema.version_of(files.database)
+        if version > schema.VERSION:
+            raise newer(name)
+        if "message" not in schema.tables_of(files.database):
+            raise UserError("import_foreign_database", "“{name}” isn't a Slipstream database.", name=name)
+        found = _salvage(files)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise UserError(
+            "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
+        ) from error
+    finally:
+        files.close()
     if found.remark and not found.chats:
         raise UserError("import_nothing_left", "“{name}” is damaged, and no chat in it can be read.", name=name)
     return found
@@ -102,9 +173,9 @@ def newer(name: str) -> UserError:
     )
 
 
-def _salvage(database: sqlite3.Connection) -> ImportedChats:
-    """Read all readable chats. Deleted chats stay deleted."""
-    reader = _Reader(database)
+def _salvage(files: DatabaseFiles) -> ImportedChats:
+    """Read all readable chats, without the data of files. Deleted chats stay deleted."""
+    reader = _Reader(files.database)
     folders = [
         Folder(clean(one), clean(name), as_time(created, 0.0))
         for one, name, created in reader.rows("folder", ("id", "name", "created"))
@@ -119,9 +190,9 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         options = ChatSettings.from_json(parse_json(settings))
         chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
         found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
-    files = dict(reader.rows("file", ("digest", "data")))
-    sound = {digest: data for digest, data in files.items() if isinstance(data, bytes) and StoredFile.of(data).digest == digest}
-    reader.damaged = reader.damaged or len(sound) < len(files)
+    for digest, number in list(reader.rows("file", ("digest", "rowid"))):
+        if not files.add(digest, number):
+            reader.damaged = True
     nodes: dict[str, dict[str, Node]] = {}
     ids: set[str] = set()
     for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in _parents_first(
@@ -130,7 +201,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
         more = as_dict(parse_json(details))
-        node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers, sound)
+        node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers)
         if not node.id or node.id in ids:
             node.id = new_id()
         ids.add(node.id)
@@ -156,7 +227,7 @@ def _salvage(database: sqlite3.Connection) -> ImportedChats:
     if reader.damaged and len(chats) < len(found):
         lost = wording.chats(len(found) - len(chats))
         remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=lost)
-    return ImportedChats(chats, folders, presets, [one for one in records if one is not None], remark)
+    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], remark)
 
 
 def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -191,7 +262,9 @@ class _Reader:
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the readable rows in order. Missing columns and mistyped text are empty."""
         existing = {name for (name,) in self._database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
-        if not existing:
+        if existing:
+            existing.add("rowid")
+        else:
             self.damaged = self.damaged or table not in ("comparison", "file")  # earlier versions have none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)

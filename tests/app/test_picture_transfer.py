@@ -2,9 +2,11 @@
 
 import base64
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
+import tracemalloc
 import zipfile
 from contextlib import closing, suppress
 from pathlib import Path
@@ -21,7 +23,7 @@ from app.storage.chat_import import import_into
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, open_store
 from app.storage.pictures import Picture, StoredFile
-from app.storage.records import chat_from_json, chat_to_json, files_in
+from app.storage.records import chat_from_json, chat_to_json, files_in, fill
 from app.storage.salvage import read_database
 from app.storage.store import FileUsage, Snapshot, Store
 from mlx_engine.contract.errors import UserError
@@ -50,6 +52,12 @@ def imported(into: Store, data: object, folder: Path) -> chat_import.ImportOutco
     return import_into(into, folder / "chats.json")
 
 
+def stored_files(opened: Store, chat: Chat) -> dict[str, bytes]:
+    stored = opened.load(chat.id)
+    assert stored is not None and not files_in(chat)
+    return files_in(stored)
+
+
 def owned(opened: Store) -> set[str]:
     """Return the digests of the stored files. All have owners."""
     files, owners = rows(opened)
@@ -66,9 +74,8 @@ def test_what_is_exported_is_imported_with_its_files_and_recognized_again(
     folder, data = tmp_path_factory.getbasetemp(), exported(chats)
     with closing(Store(None)) as opened:
         outcome = imported(opened, data, folder)
-        assert [(chat_to_json(one.chat), files_in(one.chat)) for one in outcome.chats] == [
-            (chat_to_json(chat), files_in(chat)) for chat in chats
-        ]
+        assert [chat_to_json(one.chat) for one in outcome.chats] == [chat_to_json(chat) for chat in chats]
+        assert [stored_files(opened, one.chat) for one in outcome.chats] == [files_in(chat) for chat in chats]
         assert owned(opened) == {digest for chat in chats for digest in files_in(chat)}
         outcome = imported(opened, data, folder)
         assert (outcome.known, outcome.chats, outcome.grown) == (len(chats), [], [])
@@ -85,7 +92,7 @@ def test_a_file_that_is_not_what_its_digest_says_is_lost_and_another_import_rest
     bad["files"][PHOTO.picture.file.digest] = encoded
     with closing(Store(None)) as opened:
         (one,) = imported(opened, bad, tmp_path).chats
-        assert files_in(one.chat) == {StoredFile.of(b"result").digest: b"result"} and len(owned(opened)) == 1
+        assert stored_files(opened, one.chat) == {StoredFile.of(b"result").digest: b"result"} and len(owned(opened)) == 1
         outcome = imported(opened, good, tmp_path)
         assert (outcome.known, outcome.grown) == (1, [])
         again = opened.load(one.chat.id)
@@ -101,6 +108,43 @@ def test_sizes_of_images_from_outside_are_valid() -> None:
         assert found is not None and found.attachments
         one = found.attachments[0].picture
         assert one is None or 1 <= min(one.width, one.height, one.frames) <= max(one.width, one.height, one.frames) <= 1_000_000
+
+
+@pytest.mark.parametrize("kind", ["export", "database", "open database", "recovery"])
+def test_imports_and_recovery_hold_one_file_at_a_time(tmp_path: Path, kind: str) -> None:
+    """Libraries have gigabytes of images and PDFs."""
+    file, size, count = tmp_path / ("chats.json" if kind == "export" else FILE), 500_000, 8
+    digests = set[str]()
+    with closing(Store(tmp_path / FILE)) as source, closing(Store(None)) as into:
+        for _ in range(count):
+            photo, result = os.urandom(size), os.urandom(size)
+            chat = chat_of((Attachment("a.jpg", "", size, picture=Picture(StoredFile.of(photo), 2, 2, "JPEG")),), result)
+            source.save(Snapshot.of(chat, chat.root.below()))
+            digests |= files_in(chat).keys()
+        if kind == "export":
+            chats = [chat for one in source.chats() if (chat := source.load(one.id)) is not None]
+            chat_export.export([(chat, summary(chat)) for chat in chats], {}, file)
+            del chats
+        if kind != "open database":
+            source.close()
+        if kind == "recovery":
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("PRAGMA user_version = 3")  # so that the definitions are damaged
+        del photo, result, chat
+        tracemalloc.start()
+        try:
+            if kind == "recovery":
+                opened = open_store(tmp_path)
+            else:
+                assert len(import_into(into, file).chats) == count
+            assert tracemalloc.get_traced_memory()[1] < 2 * count * size / 2
+        finally:
+            tracemalloc.stop()
+        if kind == "recovery":
+            with closing(opened.store):
+                assert owned(opened.store) == digests
+        else:
+            assert owned(into) == digests
 
 
 def test_too_many_files_for_one_export_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +222,10 @@ def test_a_database_is_opened_or_read_row_by_row_with_its_files(tmp_path: Path) 
     with closing(Store(tmp_path / FILE)) as opened:
         opened.save(Snapshot.of(chat, chat.root.below()))
     found = read_database(tmp_path / FILE)
-    assert files_in(found.chats[0].chat) == files_in(chat) and not found.remark
+    with closing(found.files):
+        assert not files_in(found.chats[0].chat) and not found.remark
+        fill(found.chats[0].chat.root.below(), found.files)
+        assert files_in(found.chats[0].chat) == files_in(chat)
     with closing(open_store(tmp_path).store) as opened:
         assert len(owned(opened)) == 2
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
