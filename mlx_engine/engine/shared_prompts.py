@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.snapshots import LiveBranch, Snapshots
-from mlx_engine.vision.spans import ImageSpan, whole
+from mlx_engine.vision.spans import ImageSpan, outside_images
 
 _LEAST_TOKENS = 64  # to wait for
 _PATIENCE = 1024  # turns without progress of the other prompt
@@ -96,5 +96,5 @@ class PromptWait:
         """Return how many tokens can be copied once `limit` of a prompt are computed."""
         if prompt not in self._shared:
             equal = min(shared_length(prompt.keys, self._keys), len(self._keys) - 1, len(prompt.keys) - 1)
-            self._shared[prompt] = whole(self._spans, equal)
+            self._shared[prompt] = outside_images(self._spans, equal)
         return self._snapshots.goal(min(self._shared[prompt], limit), prompt.stops)

@@ -20,8 +20,7 @@ from mlx_engine.hardware import memory
 from mlx_engine.prefix.branch import Branch, Mark, shared_length
 from mlx_engine.prefix.part import BLOCK, SavedPart
 from mlx_engine.prefix.part_store import PrefixStore
-from mlx_engine.vision.spans import ImageSpan
-from mlx_engine.vision.spans import whole as whole_images
+from mlx_engine.vision.spans import ImageSpan, outside_images
 
 STATES_EVERY = 4096  # tokens of a long prompt between saved states
 _LEAST_GAIN = 32  # tokens worth reading
@@ -108,22 +107,22 @@ class DiskPrefixes:
         usable = prompt[: len(prompt) - 1]
         if len(usable) - beyond < _LEAST_GAIN:
             return None
-        whole = self._store.whole_parts(self._pair, usable)
-        parents = [self._pair, *(part.key for part in whole)]
+        whole_parts = self._store.whole_parts(self._pair, usable)
+        parents = [self._pair, *(part.key for part in whole_parts)]
         if self._needs_states:
             stored = self._store.following(parents, True)
             matching = [part for part in stored if tuple(usable[part.start : part.end]) == part.tokens]
-            options = [part for part in matching if whole_images(spans, part.end) == part.end]
+            options = [part for part in matching if outside_images(spans, part.end) == part.end]
             last = max(options, key=lambda part: part.end, default=None)
-            parts, length = ([*whole[: last.start // BLOCK], last], last.end) if last else ([], 0)
+            parts, length = ([*whole_parts[: last.start // BLOCK], last], last.end) if last else ([], 0)
             own = sorted((part for part in options if part.end % STATES_EVERY), key=lambda part: part.end)
             first_states, ends = own[0].end if own else 0, own[1:]
         else:
-            parts, length = list(whole), len(whole) * BLOCK
+            parts, length = list(whole_parts), len(whole_parts) * BLOCK
             for part in self._store.following(parents[-1:], False):
                 if (reach := part.start + shared_length(part.tokens, usable[part.start :])) > length:
-                    parts, length = [*whole, part], reach
-            length = whole_images(spans, length)
+                    parts, length = [*whole_parts, part], reach
+            length = outside_images(spans, length)
             parts = [part for part in parts if part.start < length]
             first_states, ends = 0, [part for part in parts if len(part.tokens) < BLOCK and part.end == length]
         if length <= beyond:

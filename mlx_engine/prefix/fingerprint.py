@@ -14,7 +14,7 @@ _SAMPLES, _SAMPLE = 32, 1 << 12  # number of samples of a file, and bytes of eac
 def fingerprint(folders: Iterable[Path | None], settings: Iterable[str]) -> str:
     """Return 32 hexadecimal digits that identify files, libraries, and settings.
 
-    Large files aren't read whole: only their size, modification time, and samples are hashed.
+    Large files aren't read completely: only their size, modification time, and samples are hashed.
 
     Args:
         folders: folders of the target and the drafter.

@@ -16,7 +16,7 @@ from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.disk import DiskPrefixes
 from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.targets.target import Target
-from mlx_engine.vision.spans import ImageSpan, whole
+from mlx_engine.vision.spans import ImageSpan, outside_images
 
 MAX_BRANCHES = 32  # every prompt is compared with all of them
 _CLOSE_S = 2.0  # seconds for parts that are being written
@@ -145,7 +145,7 @@ class Snapshots:
         """
         if not self.disk or not boundaries:
             return boundaries
-        return sorted({*boundaries, *(whole(spans, at) for at in self.disk.regular_states(length))} - {0})
+        return sorted({*boundaries, *(outside_images(spans, at) for at in self.disk.regular_states(length))} - {0})
 
     def put(self, branch: Branch) -> None:
         """Put a branch back after its request, replacing branches that it contains."""
@@ -197,9 +197,9 @@ class Snapshots:
             computed: number of tokens of a live branch that can be copied; None for a stored branch.
         """
         equal = shared_length(branch.tokens, prompt)
-        shared, end = whole(spans, min([equal, len(prompt) - 1, *([] if computed is None else [computed])])), len(prompt)
+        shared, end = outside_images(spans, min([equal, len(prompt) - 1, *([] if computed is None else [computed])])), len(prompt)
         lengths = [at for at in branch.marks if at <= shared]
-        live = branch.context.reach(whole(spans, branch.context.reach(shared, end)), end) if branch.context else shared
+        live = branch.context.reach(outside_images(spans, branch.context.reach(shared, end)), end) if branch.context else shared
         if self._can_cut or (computed is None and live == len(branch.tokens)):
             lengths.append(live)
         return max(lengths, default=0)

@@ -89,6 +89,6 @@ def keys(tokens: list[int], spans: Sequence[ImageSpan]) -> list[int]:
     return found
 
 
-def whole(spans: Sequence[ImageSpan], length: int) -> int:
+def outside_images(spans: Sequence[ImageSpan], length: int) -> int:
     """Return a length, reduced to the start of the image that it ends inside."""
     return next((span.start for span in spans if span.start < length < span.end), length)

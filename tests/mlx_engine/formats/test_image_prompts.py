@@ -18,7 +18,7 @@ from mlx_engine.formats.chat_prompt import fitting, render, template
 from mlx_engine.formats.chat_text import chat_text
 from mlx_engine.formats.sight import Sight
 from mlx_engine.formats.tokenizer_files import read_tokenizer
-from mlx_engine.vision.spans import whole
+from mlx_engine.vision.spans import outside_images
 from tests.golden.vision_case import grid
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.formats.made_tokenizers import QWEN3_TOOLS, made
@@ -81,7 +81,7 @@ def test_a_reference_chat_becomes_its_prompt(folder: str, case: dict[str, Any]) 
     assert prompt.tokens == case["input_ids"]
     assert [[span.start, span.end] for span in prompt.spans] == case.get("image_spans", [])
     assert [image.name for image in prompt.images] == case["images"]
-    assert all(whole(prompt.spans, count) == count for count in prompt.boundaries)
+    assert all(outside_images(prompt.spans, count) == count for count in prompt.boundaries)
     said = Message("assistant", case["output_text"])
     following = GenerationRequest((*messages, said, message("user", case["turn2"]["added_content"])))
     second = render(tokenizer, following, sight=sight)
@@ -134,7 +134,7 @@ def test_every_image_is_in_the_prompt_once_and_no_boundary_is_inside(
         assert (span.grid, span.digest) == sight.seen(image)
         assert prompt.tokens[span.start - 1 : span.end + 1] == [sight.start, *[sight.token] * (span.end - span.start), sight.end]
     assert prompt.tokens.count(sight.token) == sum(span.end - span.start for span in prompt.spans)
-    assert all(0 < whole(prompt.spans, count) == count < len(prompt.tokens) for count in prompt.boundaries)
+    assert all(0 < outside_images(prompt.spans, count) == count < len(prompt.tokens) for count in prompt.boundaries)
     assert template(tokenizer, messages, tools=request.tools, sight=sight) == prompt.tokens
     wordless = [replace(message, images=()) for message in messages]
     if text == SHOWS and not any(message.role == "tool" for message in messages):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix.branch import shared_length
-from mlx_engine.vision.spans import ImageSpan, keys, whole
+from mlx_engine.vision.spans import ImageSpan, keys, outside_images
 from tests.examples import sampled
 from tests.mlx_engine.prefix.prefix_pairs import PAIRS, begin, on, restart, running
 
@@ -60,7 +60,7 @@ def test_no_prompt_continues_inside_an_image_or_after_another_one(engine, data, 
     tokens, spans = data.draw(prompts(), "prompt")
     last = len(tokens) - 1
     places = data.draw(st.lists(st.integers(1, last), max_size=3), "boundaries") if last else []
-    marks = sorted({whole(spans, at) for at in places} - {0})
+    marks = sorted({outside_images(spans, at) for at in places} - {0})
     compute(engine, tokens, spans, marks, data.draw(st.integers(1, 20), "chunks"))
     done = len(engine.snapshots._branches[0].tokens) if engine.snapshots._branches else 0
     if data.draw(st.booleans(), "restart"):
@@ -72,9 +72,9 @@ def test_no_prompt_continues_inside_an_image_or_after_another_one(engine, data, 
     limit = shared_length(keys(tokens, spans), keys(longer, other))
     if changed is not None:
         assert limit == spans[changed].start
-    assert again.reused == whole(other, again.reused) <= min(limit, done)
+    assert again.reused == outside_images(other, again.reused) <= min(limit, done)
     if engine.snapshots._can_cut:
-        assert again.reused == whole(other, min(limit, done)) or again.from_disk or not done
+        assert again.reused == outside_images(other, min(limit, done)) or again.from_disk or not done
     else:
         assert again.reused in {0, *engine.snapshots.stops(marks, len(tokens), spans), done}
 
