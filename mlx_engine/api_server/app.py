@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mlx_engine.api_server import chat_completions, completions, messages, responses
 from mlx_engine.api_server.body import RequestFields, read_json
 from mlx_engine.api_server.call_cache import CallCache
-from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, FileThreads, Submit, count, streamed, until_gone, whole
+from mlx_engine.api_server.exchanges import Chunk, Dialect, EventStream, RequestFiles, Submit, count, streamed, until_gone, whole
 from mlx_engine.api_server.guard import Guard, is_preflight
 from mlx_engine.api_server.metrics import Metrics, RequestMeter, prometheus
 from mlx_engine.api_server.openapi import document
@@ -55,7 +55,7 @@ class Api:
         self._log_content = log_content
         self.metrics = Metrics()
         self._calls = CallCache()
-        self.files = FileThreads()
+        self.files = RequestFiles()
         endpoints: dict[tuple[str, str], tuple[Handler, type[RequestFields] | None]] = {
             ("GET", "/health"): (self._health, None),
             ("GET", "/api/hello"): (self._health, None),  # requested by Claude Code

@@ -71,13 +71,14 @@ class PartReader:
 
     Attributes:
         found: whether there were any images or documents.
+        found_documents: whether there were any documents.
     """
 
     def __init__(self, pair: PairInfo | None = None, reading: FileReading | None = None) -> None:
         self._pair, self._reading = pair, reading or FileReading()
         self._room, self._space = MAX_IMAGES, MOST_BYTES  # images, and bytes of PDFs' pictures, that the request may still have
         self._new = list[Callable[[], Iterable[Part]]]()  # that were noticed in messages to answer now
-        self.found = False
+        self.found = self.found_documents = False
 
     def check(self, reading: FileReading) -> None:
         """Refuse new images and documents that no pair could read.
@@ -108,7 +109,7 @@ class PartReader:
         Raises:
             ApiError: the image or document is refused.
         """
-        self.found = True
+        self.found, self.found_documents = True, self.found_documents or kind != "image"
         if self._pair is None:
             self._new += [parts] if is_new else []
             return []

@@ -261,23 +261,30 @@ async def count(submit: Submit, request: CountTokens) -> TokenCount:
     raise AssertionError("counting ends with TokenCount or Failed")
 
 
-class FileThreads:
-    """Threads that read the files of requests, and the PDFs that are kept."""
+class RequestFiles:
+    """The reading of images and documents in requests, on threads of its own.
+
+    PDFs are read one after the other. Requests with only images don't wait for them.
+
+    Attributes:
+        pdfs: the latest PDFs.
+    """
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(16, "documents")  # of their own: PDFs wait for each other, and nothing else should
+        self._images = ThreadPoolExecutor(8, "images")
+        self._documents = ThreadPoolExecutor(8, "documents")
         self.pdfs = PdfCache()
 
     async def check(self, exchange: Exchange) -> None:
         """Refuse a request with files that can't be read, before its pair is loaded."""
         if exchange.files.found:
-            await self._run(exchange.files.check)
+            await self._run(exchange, exchange.files.check)
 
     async def read(self, exchange: Exchange, work: Callable[[PairInfo, FileReading], T], pair: PairInfo) -> T:
         """Return what `work` returns, which may read the files of a request."""
         if not exchange.files.found:
             return work(pair, FileReading(self.pdfs))
-        return await self._run(partial(work, pair))
+        return await self._run(exchange, partial(work, pair))
 
     async def explained(self, error: ApiError, submit: Submit, exchange: Exchange, pair: PairInfo) -> ApiError:
         """Return an error that says how many pages of the longest PDF fit.
@@ -288,7 +295,7 @@ class FileThreads:
         pages: dict[str, int] = {}
 
         async def fit(most: Mapping[str, int]) -> bool:
-            request, *_ = await self._run(partial(exchange.begin, pair), most=most, pages=pages)
+            request, *_ = await self._run(exchange, partial(exchange.begin, pair), most=most, pages=pages)
             counted = CountTokens(request.messages, request.thinking, tools=request.tools, estimate=True)
             found = await count(submit, counted)
             return found.tokens < found.limit
@@ -305,15 +312,16 @@ class FileThreads:
                 error.message += f" Of “{where}”, the first {fitting:,} of {pages[where]:,} pages fit."
         return error
 
-    async def _run(self, work: Callable[[FileReading], T], **options: Any) -> T:
+    async def _run(self, exchange: Exchange, work: Callable[[FileReading], T], **options: Any) -> T:
         reading = FileReading(self.pdfs, cancel := threading.Event(), **options)
+        threads = self._documents if exchange.files.found_documents else self._images
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, reading)
+            return await asyncio.get_running_loop().run_in_executor(threads, work, reading)
         finally:
             cancel.set()
 
 
-async def whole(models: ServedModels, submit: Submit, files: FileThreads, exchange: Exchange) -> Chunk:
+async def whole(models: ServedModels, submit: Submit, files: RequestFiles, exchange: Exchange) -> Chunk:
     """Return the body for all replies to a request, once its model is loaded."""
     await files.check(exchange)
     async with models.using(exchange.fields.model) as pair:
@@ -324,7 +332,7 @@ async def whole(models: ServedModels, submit: Submit, files: FileThreads, exchan
             raise _naming_schema(await files.explained(error, submit, exchange, pair), exchange) from None
 
 
-async def streamed(models: ServedModels, submit: Submit, files: FileThreads, exchange: Exchange) -> AsyncGenerator[str]:
+async def streamed(models: ServedModels, submit: Submit, files: RequestFiles, exchange: Exchange) -> AsyncGenerator[str]:
     """Yield the replies to a request as server-sent events.
 
     The first text, which may be empty, comes when the engine has accepted the first request, or after `QUIET_S`.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mlx_engine.api_server import content_parts
 from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.api_server.content_parts import FileReading
-from mlx_engine.api_server.exchanges import FileThreads
+from mlx_engine.api_server.exchanges import RequestFiles
 from mlx_engine.api_server.messages import MessagesExchange
 from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
@@ -302,10 +302,29 @@ def test_the_number_of_images_is_limited_in_all_messages(monkeypatch: pytest.Mon
 def test_only_requests_with_files_are_read_on_a_thread() -> None:
     def on(content: Any) -> str:
         exchange = ChatExchange({"messages": [{"role": "user", "content": content}]})
-        return asyncio.run(FileThreads().read(exchange, lambda *_: threading.current_thread().name, SEEING))
+        return asyncio.run(RequestFiles().read(exchange, lambda *_: threading.current_thread().name, SEEING))
 
     assert on("Hi") == on(in_chat(["Hi"])) == threading.current_thread().name
-    assert on([PDF]).startswith("documents") and on(in_chat([(PNG, "auto")])).startswith("documents")
+    assert on([PDF]).startswith("documents") and on(in_chat([(PNG, "auto")])).startswith("images")
+
+
+def test_images_do_not_wait_for_pdfs() -> None:
+    """Many PDFs wait for each other."""
+    pdf, image = (
+        ChatExchange({"messages": [{"role": "user", "content": content}]}) for content in ([PDF], in_chat([(PNG, "auto")]))
+    )
+
+    async def read() -> None:
+        files, go_on = RequestFiles(), threading.Event()
+        waiting = [asyncio.ensure_future(files.read(pdf, lambda *_: go_on.wait(60), SEEING)) for _ in range(40)]
+        await asyncio.sleep(0)
+        try:
+            assert await asyncio.wait_for(files.read(image, lambda *_: "read", SEEING), 60) == "read"
+        finally:
+            go_on.set()
+            await asyncio.gather(*waiting)
+
+    asyncio.run(read())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -316,13 +335,13 @@ def test_what_no_pair_can_read_is_refused_before_a_pair_is_loaded(dialect: str) 
         "messages": lambda content: MessagesExchange({"messages": [{"role": "user", "content": content}], "max_tokens": 9}),
     }
     whole = saved(picture(), "PNG")
-    asyncio.run(FileThreads().check(make[dialect](DIALECTS[dialect][0]([(whole, "auto"), "a"]))))
+    asyncio.run(RequestFiles().check(make[dialect](DIALECTS[dialect][0]([(whole, "auto"), "a"]))))
     for data, words in ((whole[:20], "is damaged"), (b"BM" + bytes(60), "because BMP isn't supported")):
         with pytest.raises(ApiError, match=words) as refusal:
-            asyncio.run(FileThreads().check(make[dialect](DIALECTS[dialect][0](["a", (data, "auto")]))))
+            asyncio.run(RequestFiles().check(make[dialect](DIALECTS[dialect][0](["a", (data, "auto")]))))
         assert refusal.value.status == 400 and ".content.1" in str(refusal.value.param)
     with pytest.raises(ApiError, match="is damaged"):
-        asyncio.run(FileThreads().check(ChatExchange({"messages": [{"role": "user", "content": [PDF]}]})))
+        asyncio.run(RequestFiles().check(ChatExchange({"messages": [{"role": "user", "content": [PDF]}]})))
 
 
 junk = st.recursive(

@@ -15,7 +15,7 @@ from mlx_engine.api_server import content_parts, pdf_parts
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.chat_completions import ChatExchange
 from mlx_engine.api_server.content_parts import FileReading
-from mlx_engine.api_server.exchanges import FileThreads
+from mlx_engine.api_server.exchanges import RequestFiles
 from mlx_engine.api_server.guard import Guard
 from mlx_engine.api_server.listener import Listener
 from mlx_engine.api_server.messages import MessagesExchange
@@ -177,7 +177,7 @@ def test_a_problem_of_the_server_has_a_servers_status(
     for part, code in zip((PDF, image), codes, strict=True):
         exchange = ChatExchange({"messages": [{"role": "user", "content": [part]}]})
         with pytest.raises(ApiError) as refusal:
-            asyncio.run(FileThreads().check(exchange))
+            asyncio.run(RequestFiles().check(exchange))
         assert (refusal.value.status, refusal.value.code) == (status, code)
         assert str(refusal.value.param).startswith("messages.0.content.0.")
 
