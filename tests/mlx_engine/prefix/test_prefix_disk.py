@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.events import PromptsSaved
+from mlx_engine.contract.requests import ForgetPrompts
 from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
 from mlx_engine.engine.engine import Engine
 from mlx_engine.prefix import disk
@@ -374,3 +376,19 @@ def test_a_beginning_saved_for_two_chats_at_once_outlives_either(engine, tmp_pat
     begin(engine, tmp_path)
     (kept,) = prompts.keys() - {deleted}
     assert reply(engine, tokens(prompts[kept], max_tokens=1, reuse=True)).stats.disk_tokens == len(prompts[kept]) - 1
+
+
+def test_the_engine_reports_that_not_everything_could_be_deleted(tmp_path):
+    engine, folder = Engine(), tmp_path / "store"
+
+    def undeleted(chats: tuple[str, ...] | None) -> bool:
+        (event,) = engine.run(ForgetPrompts(chats), threading.Event())
+        assert isinstance(event, PromptsSaved)
+        return event.undeleted
+
+    assert not undeleted(None)
+    engine.save_prompts(folder)
+    assert not undeleted(None)
+    folder.rename(tmp_path / "disconnected")
+    assert undeleted(None) and not undeleted(())
+    engine.save_prompts(None)
