@@ -4,8 +4,9 @@
 
 Compared greedily in float32: mlx-lm's `BatchGenerator` and mlx-dspark 0.20.3's batches, both plain, because theirs take no DFlash
 drafter, and mlx-vlm 0.7.10's batched DFlash loop. Replies run to the token limit. A rate is that of all replies together, from when
-all have their first token to the end of the last one. A text is compared with the same engine's text of the prompt alone. mlx-vlm's
-Qwen3 can't give features, so its loop gets mlx-lm's model. All targets share one set of weights.
+all have their first token to the end of the last one. On a busy computer, compare the rates per second of processor time. A text
+is compared with the same engine's text of the prompt alone. mlx-vlm's Qwen3 can't give features, so its loop gets mlx-lm's model.
+All targets share one set of weights.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from dataclasses import asdict
 from datetime import date
 from statistics import median
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from mlx_engine.hardware import blas
 
@@ -41,17 +42,27 @@ from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 from tests.benchmarks.peers import _version, same_weights  # noqa: E402
 
 Texts = list[list[int]]
-Decoder = Callable[[Sequence[list[int]], int], tuple[Texts, int, float]]  # texts, tokens, seconds
+Times = tuple[float, float]  # seconds of wall time and of processor time
+Decoder = Callable[[Sequence[list[int]], int], tuple[Texts, int, Times]]  # texts, tokens
+
+
+def now() -> Times:
+    return time.perf_counter(), time.process_time()
+
+
+def since(began: Times) -> Times:
+    wall, processor = now()
+    return wall - began[0], processor - began[1]
 
 
 def ours(engine: Engine, mode: Mode) -> Decoder:
     """Our engine, with replies that take turns as the host gives them."""
 
-    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, float]:
+    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
         options: dict[str, Any] = {"mode": mode, "max_tokens": limit, "ignore_eos": True, "reuse": False}
         steps = [engine.steps(GenerationRequest(prompt_tokens=tuple(prompt), **options)) for prompt in prompts]
         texts: Texts = [[] for _ in prompts]
-        began, tokens, going = 0.0, 0, list(range(len(prompts)))
+        began, tokens, going = None, 0, list(range(len(prompts)))
         while going:
             for at in list(going):
                 events = next(steps[at], None)
@@ -63,8 +74,9 @@ def ours(engine: Engine, mode: Mode) -> Decoder:
                 if began:
                     tokens += len(said)
                 elif all(texts):
-                    began = time.perf_counter()
-        return texts, tokens, time.perf_counter() - began
+                    began = now()
+        assert began is not None
+        return texts, tokens, since(began)
 
     return decode
 
@@ -75,11 +87,11 @@ def mlx_lm_batches(target: Any, same: Any) -> Decoder:
 
     model = same_weights(mlx_lm_load(str(target))[0], same)
 
-    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, float]:
+    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
         made = BatchGenerator(model, max_tokens=limit)
         places = {uid: at for at, uid in enumerate(made.insert([list(prompt) for prompt in prompts]))}
         texts: Texts = [[] for _ in prompts]
-        began, tokens = 0.0, 0
+        began, tokens = None, 0
         while any(len(text) < limit for text in texts):
             responses = made.next_generated()
             for response in responses:
@@ -87,10 +99,11 @@ def mlx_lm_batches(target: Any, same: Any) -> Decoder:
             if began:
                 tokens += len(responses)
             elif all(texts):
-                began = time.perf_counter()
-        seconds = time.perf_counter() - began
+                began = now()
+        assert began is not None
+        times = since(began)
         made.close()
-        return texts, tokens, seconds
+        return texts, tokens, times
 
     return decode
 
@@ -107,15 +120,15 @@ def mlx_dspark_batches(target: Any, same: Any) -> Decoder:
     same_weights(wrapped.model, same)
     batch_engine.eos_token_ids = lambda _: set()
 
-    def timed(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, float]:
-        began = time.perf_counter()
+    def timed(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, Times]:
+        began = now()
         found = batch_engine.batch_generate_baseline(wrapped, tokenizer, [list(prompt) for prompt in prompts], max_new_tokens=limit)
-        return [[int(token) for token in one.token_ids] for one in found], time.perf_counter() - began
+        return [[int(token) for token in one.token_ids] for one in found], since(began)
 
-    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, float]:
+    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
         _, first = timed(prompts, 1)
-        texts, seconds = timed(prompts, limit)
-        return texts, sum(len(text) - 1 for text in texts), seconds - first
+        texts, (wall, processor) = timed(prompts, limit)
+        return texts, sum(len(text) - 1 for text in texts), (wall - first[0], processor - first[1])
 
     return decode
 
@@ -165,18 +178,18 @@ def mlx_vlm_dflash(target: Any, drafter: Any, same: Any) -> Decoder:
     mx.eval(draft.parameters())
     taps = list(draft.config.target_layer_ids)
 
-    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, float]:
+    def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
         rows, features, firsts = [], [], []
         for prompt in prompts:
             cache = [KVCache() for _ in model.model.layers]
             seen = model(mx.array([prompt]), cache, taps)
             features.append(mx.concatenate(seen.hidden_states, axis=-1))
-            firsts.append(int(mx.argmax(seen.logits[0, -1]).item()))
+            firsts.append(cast(int, mx.argmax(seen.logits[0, -1]).item()))
             mx.eval([each.state for each in cache], features[-1])
             rows.append(cache)
         merged = [BatchKVCache.merge([row[at] for row in rows]) for at in range(len(rows[0]))]
         texts: Texts = [[first] for first in firsts]
-        began = time.perf_counter()
+        began = now()
         given: dict[str, Any] = {"sampler": lambda logits: mx.argmax(logits, axis=-1), "greedy_sampling": True}
         for found, _ in _dflash_rounds_batch(
             model, draft, merged, Ragged(features), first_bonus=mx.array(firsts), max_tokens=limit, **given
@@ -184,7 +197,7 @@ def mlx_vlm_dflash(target: Any, drafter: Any, same: Any) -> Decoder:
             for text, token in zip(texts, found, strict=True):
                 if token is not None and len(text) < limit:
                     text.append(int(token))
-        return texts, sum(len(text) - 1 for text in texts), time.perf_counter() - began
+        return texts, sum(len(text) - 1 for text in texts), since(began)
 
     return decode
 
@@ -196,7 +209,7 @@ def groups(prompts: Sequence[list[int]], streams: int) -> list[Sequence[list[int
 def measure(decoders: dict[str, Decoder], prompts: list[list[int]], asked: argparse.Namespace) -> dict[str, Any]:
     """Return rates by decoder and number of streams, and how many texts are those alone."""
     counts, draw = sorted({1, *asked.streams}), random.Random(0)
-    rates: dict[str, dict[int, list[float]]] = {name: {count: [] for count in counts} for name in decoders}
+    rates: dict[str, dict[int, list[Times]]] = {name: {count: [] for count in counts} for name in decoders}
     texts: dict[str, dict[int, list[Texts]]] = {name: {count: [] for count in counts} for name in decoders}
     for decode in decoders.values():
         decode(prompts[: max(counts)], 16)
@@ -205,12 +218,15 @@ def measure(decoders: dict[str, Decoder], prompts: list[list[int]], asked: argpa
             for name in draw.sample(list(decoders), len(decoders)):
                 found = [decoders[name](group, asked.tokens) for group in groups(prompts, count)]
                 mx.clear_cache()
-                rates[name][count].append(sum(each[1] for each in found) / sum(each[2] for each in found))
+                tokens = sum(each[1] for each in found)
+                wall, processor = (sum(each[2][at] for each in found) for at in (0, 1))
+                rates[name][count].append((tokens / wall, tokens / processor))
                 texts[name][count].append([text for each in found for text in each[0]])
     return {
         name: {
             count: {
-                "tok_s": median(rates[name][count]),
+                "tok_s": median(wall for wall, _ in rates[name][count]),
+                "tok_processor_s": median(processor for _, processor in rates[name][count]),
                 "runs": rates[name][count],
                 "equal": sum(
                     ours == alone
@@ -273,7 +289,8 @@ def show(report: dict[str, Any], asked: argparse.Namespace) -> None:
     print(f"{asked.prompts} prompts x {asked.runs} runs of {asked.tokens} tokens, float32, load {loads[0]:.1f} to {loads[1]:.1f}")
     for name, sides in report["decoders"].items():
         for count, side in sides.items():
-            print(f"  {name:<16} {count} {side['tok_s']:7.0f} tok/s   {side['equal']} of {side['compared']} equal")
+            rates = f"{side['tok_s']:7.1f} tok/s {side['tok_processor_s']:7.1f} per processor second"
+            print(f"  {name:<16} {count} {rates}   {side['equal']} of {side['compared']} equal")
     for name, reason in report["cannot_run"].items():
         print(f"  {name:<16} cannot run: {reason}")
 

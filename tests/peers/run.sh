@@ -19,6 +19,7 @@ if [ "$(cat "$place/ready" 2>/dev/null)" != "$peers" ]; then
     pip --no-deps $peers
     echo "$peers" >"$place/ready"
 fi
+pwd >"$("$place/bin/python" -c "import site; print(site.getsitepackages()[0])")/slipstream.pth"  # for child processes
 bench=peers
 case "${1:-}" in
     --host | --dspark | --chains | --images)
