@@ -163,7 +163,7 @@ class Scheduler:
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         for each in ready:
             each.controller.streams = 1 if each.foreground else len(ready)
-        with self._errors_of(len(ready) > 1 or stream.unread_is_shared):
+        with self._errors_of(ready):
             if not stream.unread:
                 self._make_pass(ready, target)
             if not self.holds(stream) and all(each.propose() is not None for each in ready):
@@ -187,7 +187,7 @@ class Scheduler:
         stream.controller.streams = 1
         began = self._clock()
         queues = alone and not stream.opens
-        with self._errors_of(stream.unread_is_shared):
+        with self._errors_of([stream]):
             if not stream.unread:
                 run_pass(stream, target)
             if queues:
@@ -205,15 +205,15 @@ class Scheduler:
         return step
 
     @contextmanager
-    def _errors_of(self, shared: bool) -> Iterator[None]:
+    def _errors_of(self, streams: Sequence[Stream]) -> Iterator[None]:
         """End no stream by an error in a shared pass, which may be another's fault."""
         try:
             yield
         except Exception as error:
-            if not shared:
+            if len(streams) < 2 and not streams[0].unread_is_shared:
                 raise
             for each in self._streams:
-                each.lost = each.lost or each.has_begun
+                each.lost = each.lost or each in streams or each.unread_is_shared
             if gpu_faults.find(error) is not None:
                 raise
             log.warning("A pass of several replies failed. Each continues by itself.", exc_info=True)

@@ -226,6 +226,8 @@ class _Reply:
                 return
             except PassesLost:
                 self._shares = self._shares and self._faults != self._turns.faults
+                memory.settle()
+                mx.clear_cache()
             except (RuntimeError, ValueError, MemoryError) as error:
                 fault = gpu_faults.find(error)
                 if fault is None and (self._reason is None or not memory.exhausted(error)):
@@ -455,9 +457,10 @@ class _Reply:
                     scheduler.leave(stream)
                 yield [*progress, *added, *self._blame_kernels()]
                 progress = []
-                # With more unread, the caches would have a token that the host hasn't read
-                if self._reason in (None, "length") and self._cancel.is_set() and stream.unread < 2:
-                    self._reason = "cancelled"
+                if self._reason in (None, "length") and self._cancel.is_set():
+                    scheduler.leave(stream)
+                    if stream.unread < 2:  # with more, the caches would have a token that the host hasn't read
+                        self._reason = "cancelled"
                 self._check(stream)
                 if self._reason is not None:
                     return
