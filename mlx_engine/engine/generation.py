@@ -287,7 +287,8 @@ class _Reply:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
         stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
         stream.shares, self._stream, self._pass_rows = self._shares, stream, stream.pass_rows
-        prompt = PromptInProgress(branch, lambda: self._faults == self._turns.faults and not stream.lost, branch.reused)
+        stops = self._snapshots.stops(self._prepared.prompt.boundaries, self._length, spans)
+        prompt = PromptInProgress(branch, lambda: self._faults == self._turns.faults and not stream.lost, branch.reused, stops)
         if request.reuse:
             self._turns.prompts.append(prompt)
         try:
@@ -386,8 +387,7 @@ class _Reply:
         branch, last = in_progress.branch, len(self._tokens) - 1
         yield self._progress(branch, branch.reused)
         self._check(stream)
-        prompt = self._prepared.prompt
-        marks = in_progress.stops = self._snapshots.stops(prompt.boundaries, self._length, prompt.spans)
+        marks = in_progress.stops
         # Exact passes have at most `ROWS` rows, except those of the prompt
         blocks = range(self._length - 1, last, ROWS) if self._prepared.request.exact else ()
         stops, pace = sorted({*marks, *blocks}), self._pace

@@ -101,7 +101,7 @@ class Snapshots:
             shared: number of tokens that are equal and computed.
             stops: positions at which the branch is marked.
         """
-        return shared if self._can_cut else max((at for at in stops if at <= shared), default=0)
+        return max((at for at in stops if at <= shared), default=0) if self.needs_marks else shared
 
     def _longest(self, prompt: Sequence[int], spans: Sequence[ImageSpan], live: Sequence[LiveBranch]) -> tuple[Branch | None, int]:
         """Return the branch with the most prompt tokens, and their number."""
