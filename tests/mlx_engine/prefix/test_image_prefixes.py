@@ -73,9 +73,9 @@ def test_no_prompt_continues_inside_an_image_or_after_another_one(engine, data, 
     if changed is not None:
         assert limit == spans[changed].start
     assert again.reused == outside_images(other, again.reused) <= min(limit, done)
-    if engine.snapshots._can_cut:
+    if not engine.snapshots.needs_marks:
         assert again.reused == outside_images(other, min(limit, done)) or again.from_disk or not done
-    else:
+    elif not engine.snapshots._can_cut:  # otherwise, it depends on the rows that a drafter's windows have dropped
         assert again.reused in {0, *engine.snapshots.stops(marks, len(tokens), spans), done}
 
 
