@@ -67,8 +67,8 @@ class SessionActivity(QObject):
             return ""
         return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=host)
 
-    def refusal(self) -> Notice | None:
-        """Return why nothing can start now, or None."""
+    def switch_refusal(self) -> Notice | None:
+        """Return what runs on the current pair and would be cut off by another, or None."""
         if self.comparing:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
         if (title := self.replying_elsewhere) and self._reply_runner.waiting:
@@ -80,7 +80,13 @@ class SessionActivity(QObject):
             return Notice(text, until="idle")
         if self.busy:
             return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="idle")
-        if self._loader.running and (self._loader.pair is None or self._loader.connecting_to is not None):
+        return None
+
+    def refusal(self) -> Notice | None:
+        """Return why no reply or comparison can start now, or None."""
+        if (refusal := self.switch_refusal()) is not None:
+            return refusal
+        if self._loader.running:
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self._loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load")
@@ -95,13 +101,19 @@ class SessionActivity(QObject):
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
         """Load a pair (by default, the demo pair) in place of the current one."""
-        if not self.busy or self.can_start():  # says why not
+        if self._can_switch():
             self._loader.load(pair or LoadPair())
 
     def connect_to(self, saved: SavedEndpoint) -> None:
         """Use a server in place of the loaded pair."""
-        if not self.busy or self.can_start():  # says why not
+        if self._can_switch():
             self._loader.connect_to(saved)
+
+    def _can_switch(self) -> bool:
+        """Return whether another pair can replace the current one, or else say why not."""
+        if refusal := self.switch_refusal():
+            self._notices.post(refusal)
+        return refusal is None
 
     @Slot()
     def stop(self) -> None:

@@ -36,7 +36,7 @@ class Comparer(QObject):
     def why_not(self, with_this_computer: bool = False) -> str:
         """Return why a comparison isn't possible, or an empty string."""
         pair = self._loader.pair
-        if pair is None or self._loader.connecting_to is not None:
+        if pair is None or not self._loader.ready:
             return tr("To compare, load a pair first.")
         if pair.why_plain and not with_this_computer:
             return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.session.activity import SessionActivity
 from app.session.notice import Notice
 from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences
@@ -58,9 +59,16 @@ class LocalServer(QObject):
     _key_found = Signal(str, bool)
     _ended = Signal(object)  # UserError or None
 
-    def __init__(self, client: EngineClient, loader: PairLoader, preferences: Preferences, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        client: EngineClient,
+        loader: PairLoader,
+        activity: SessionActivity,
+        preferences: Preferences,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._client, self._loader, self._preferences = client, loader, preferences
+        self._client, self._loader, self._activity, self._preferences = client, loader, activity, preferences
         self._api: Api | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -226,9 +234,14 @@ class LocalServer(QObject):
     def _load(self, wanted: LoadPair, deliver: Deliver) -> None:
         """Load a pair for a program as the user would."""
         pair = LoadPair() if (wanted.target, wanted.drafter) == demo_pair() else wanted
-        if not self._loader.load(pair, deliver):
-            deliver(Failed.because(UserError("pair_loading", "Another pair is loading. Try again in a moment.")))
-            deliver(None)
+        if self._activity.switch_refusal() is not None:
+            problem = UserError("pair_in_use", "The Slipstream window is using the loaded pair. Try again when it has finished.")
+        elif not self._loader.load(pair, deliver):
+            problem = UserError("pair_loading", "Another pair is loading. Try again in a moment.")
+        else:
+            return
+        deliver(Failed.because(problem))
+        deliver(None)
 
     @Slot()
     def _follow_pair(self) -> None:

@@ -168,7 +168,7 @@ class NextMessage(QObject):
             if self._reply_runner.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
         elif has_message and not activity.busy and not self._attachments.busy:
-            if loader.running and (loader.pair is None or loader.connecting_to is not None):
+            if loader.running:
                 note = tr("The message will be sent when the models have loaded.")
             elif self._session.tools_starting():
                 note = tr("The message will be sent when the tools are ready.")

@@ -64,6 +64,11 @@ class PairLoader(QObject):
         return self.progress is not None
 
     @property
+    def ready(self) -> bool:
+        """Whether replies can start: a pair is loaded, and none is replacing it."""
+        return self.pair is not None and not self.running
+
+    @property
     def has_demo(self) -> bool:
         return self.loaded_from is not None and self.loaded_from.target is None
 

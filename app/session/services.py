@@ -86,7 +86,7 @@ class Services(QObject):
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
-        self.server = LocalServer(client, loader, self.preferences, self)
+        self.server = LocalServer(client, loader, activity, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
         self.titles = ChatTitles(self.engine, library, loader, reply_runner, lambda: self.preferences.chat_titles, self)
         for signal in (library.notified, loader.notified, self.attachments.refused, reply_runner.notified):

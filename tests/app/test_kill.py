@@ -75,7 +75,7 @@ def second():
 
 seconds.timeout.connect(second)
 seconds.start()
-services.loader.loaded.connect(lambda: services.session.send("Tell me everything"))
+services.loader.changed.connect(lambda: services.loader.ready and services.session.send("Tell me everything"))
 services.library.load()
 services.activity.use()
 app.exec()

@@ -94,7 +94,7 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Restarting(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
+        self.services.loader.changed.connect(lambda: self.services.loader.ready and self.services.session.send("Go"))
         self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
 
 class Starter(QProcess):

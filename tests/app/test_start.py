@@ -46,7 +46,7 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Closing(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.services.loader.loaded.connect(lambda: self.services.session.send("Go"))
+        self.services.loader.changed.connect(lambda: self.services.loader.ready and self.services.session.send("Go"))
         self.services.reply_runner.changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
         self.ended.connect(lambda: print("notices:", self.services.notices.texts or seen))
         self.ended.connect(lambda: print("draft:", self.services.message.draft))

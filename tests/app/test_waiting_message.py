@@ -159,6 +159,18 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(begin: Begin, 
     assert app.message.text == ("Two or three" if way == "edit" else "Two")
 
 
+def test_a_message_waits_while_the_files_of_another_pair_are_checked(begin: Begin) -> None:
+    """The old pair is still loaded then, but the reply would run on the new one."""
+    app = begin()
+    pair = app.loader.pair
+    app.activity.use()
+    assert app.loader.pair is pair and not app.loader.ready
+    app.send("For the next pair")
+    assert app.message.note == "The message will be sent when the models have loaded." and not app.session.chat.turns
+    app.until(lambda: bool(app.session.chat.turns) and not app.activity.busy)
+    assert app.loader.pair is not pair and last_prompts(app) == ["For the next pair"]
+
+
 def test_a_message_that_waited_for_models_is_kept_if_they_cannot_be_loaded(begin: Begin) -> None:
     engine = ScriptedEngine(load_error=refuse("No memory."))
     engine.load_gate = gate = threading.Event()

@@ -16,6 +16,7 @@ from mlx_engine.models.library.installed import InstalledPair
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer
+from tests.app.tools_in_chat import PRODUCT, ask_for_call, calling, decide, with_tools
 from tests.app.views.models.test_endpoint_form import form_for
 from tests.app.views.server.conftest import HI, Asking, client, page_of, post, turn_on, words
 
@@ -194,6 +195,26 @@ def test_a_program_cannot_load_a_pair_while_the_window_loads_one(
     assert asking.response is not None and asking.response.status_code == 503
     engine.load_gate.set()
     app.until(lambda: not app.loader.running)
+
+
+def test_a_program_cannot_replace_the_pair_in_the_middle_of_a_reply(
+    begin: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While a call waited for the user, no request ran, so another pair was loaded and got the reply's next step."""
+    monkeypatch.setattr(
+        "mlx_engine.api_server.served_models.installed_pairs", lambda: (InstalledPair("Other pair", tmp_path, None),)
+    )
+    app, _ = with_tools(begin, [calling(PRODUCT), answer("It is 1,888,264.")], calculator="1888264")
+    app.services.preferences.load_on_request = True
+    server, pair = turn_on(app), app.loader.pair
+    ask_for_call(app)
+    asking = Asking(server, model="other-pair")
+    app.until(lambda: not asking.thread.is_alive())
+    assert asking.response is not None and asking.response.status_code == 503
+    assert "The Slipstream window is using the loaded pair." in asking.response.json()["error"]["message"]
+    decide(app, "once")
+    app.idle()
+    assert app.loader.pair is pair and app.reply.answer.endswith("It is 1,888,264.")
 
 
 def test_the_model_id_does_not_depend_on_the_windows_language(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
