@@ -77,7 +77,7 @@ class ChatSession(QObject):
         for signal in (self.chat_changed, self.turns_changed, loader.loaded):
             signal.connect(self._draw_pages)
         pages.changed.connect(self.pages_changed)
-        library.messages_added.connect(lambda chat: self.turns_changed.emit(chat.turns) if chat is self.chat else None)
+        library.messages_added.connect(lambda chat: self._show_branch() if chat is self.chat else None)
 
     @property
     def thinking(self) -> bool:
@@ -210,7 +210,7 @@ class ChatSession(QObject):
         new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
         if old is not None and old not in turn.asked.children:
             self._library.delete_message(old)
-        self.turns_changed.emit(self.chat.turns)
+        self._show_branch()
         self._reply(new)
 
     def _reply(self, turn: Turn) -> None:
@@ -246,13 +246,19 @@ class ChatSession(QObject):
             self.editing = None
             self.editing_changed.emit(None)
 
+    def _show_branch(self) -> None:
+        """Show the turns after a change. The edit of a message that is gone ends."""
+        turns = self.chat.turns
+        if self.editing is not None and all(turn.asked is not self.editing.asked for turn in turns):
+            self.cancel_edit()
+        self.turns_changed.emit(turns)
+
     def switch(self, node: Node, step: int) -> None:
         """Show another version of a message, `step` places after the current one."""
         assert node.parent is not None
         versions = node.parent.children
         place = versions.index(node) + step
         if 0 <= place < len(versions):
-            self.cancel_edit()
             self._reveal(versions[place])
 
     # Chats
@@ -297,7 +303,7 @@ class ChatSession(QObject):
         self.chat.choose(node)
         if self.chat.turns != before:
             self._library.choose(node)
-            self.turns_changed.emit(self.chat.turns)
+            self._show_branch()
         self.turn_revealed.emit(next(turn for turn in self.chat.turns if node in (turn.asked, turn.answered)), node)
 
     def _show(self, chat: Chat) -> None:
