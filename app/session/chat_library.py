@@ -50,6 +50,7 @@ class RunningImport:
 class ChatLibrary(QObject):
     """The library behind the sidebar. Emits `loaded` once the database is read."""
 
+    drafts_read = Signal(object)  # tuple of StoredDraft, before `loaded`
     loaded = Signal(str)  # id of the chat that was open last, or ""
     changed = Signal()
     presets_changed = Signal()
@@ -97,6 +98,7 @@ class ChatLibrary(QObject):
         self._presets = {preset.name: preset for preset in contents.presets} | self._presets
         self.changed.emit()
         self.presets_changed.emit()
+        self.drafts_read.emit(contents.drafts)
         self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")
 
     @Slot(str)

@@ -42,6 +42,7 @@ class ChatSession(QObject):
     turn_added = Signal(object)  # Turn, added at the end
     turn_revealed = Signal(object, object)  # Turn and Node to scroll to
     editing_changed = Signal(object)  # Turn being edited, or None
+    edit_canceled = Signal()  # by the user; `editing_changed` follows
     pages_changed = Signal()  # `drawing_pages`, or pages that were drawn
     delayed = Signal(object, str)  # function that starts a reply, to call when tools and pages are ready; an example's server
 
@@ -192,7 +193,7 @@ class ChatSession(QObject):
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
             turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
-            self.cancel_edit()
+            self._end_edit()
             self.turns_changed.emit(self.chat.turns[:-1])
         else:
             turn = self.chat.ask(prompt, *options)
@@ -242,6 +243,12 @@ class ChatSession(QObject):
 
     @Slot()
     def cancel_edit(self) -> None:
+        """Give up an edit. In other cases, its text is kept for the next edit."""
+        if self.editing is not None:
+            self.edit_canceled.emit()
+            self._end_edit()
+
+    def _end_edit(self) -> None:
         if self.editing is not None:
             self.editing = None
             self.editing_changed.emit(None)
@@ -250,7 +257,7 @@ class ChatSession(QObject):
         """Show the turns after a change. The edit of a message that is gone ends."""
         turns = self.chat.turns
         if self.editing is not None and all(turn.asked is not self.editing.asked for turn in turns):
-            self.cancel_edit()
+            self._end_edit()
         self.turns_changed.emit(turns)
 
     def switch(self, node: Node, step: int) -> None:
@@ -307,10 +314,10 @@ class ChatSession(QObject):
         self.turn_revealed.emit(next(turn for turn in self.chat.turns if node in (turn.asked, turn.answered)), node)
 
     def _show(self, chat: Chat) -> None:
-        self.cancel_edit()
         self.save_settings()
         self._opening = self._left = ""
         self.chat = chat
+        self._end_edit()
         self.chat_changed.emit()
         self.turns_changed.emit(chat.turns)
         self.settings_changed.emit()

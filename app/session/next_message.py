@@ -11,6 +11,7 @@ from app.session.attachment_reader import AttachmentReader
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
+from app.session.drafts import Drafts
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
@@ -43,16 +44,16 @@ class NextMessage(QObject):
         meter: ContextMeter,
         reply_runner: ReplyRunner,
         notices: Notices,
+        drafts: Drafts,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._loader = session, activity, loader
         self._attachments, self._meter, self._reply_runner, self._notices = attachments, meter, reply_runner, notices
-        self.text = ""
+        self._drafts = drafts
+        self._shown = drafts.of(session.chat)
+        self._at_start = True  # whether no other chat has been opened yet
         self.note = ""
-        self._editing = False
-        self._draft = ""  # the unsent message, while an earlier one is edited
-        self._draft_files: list[Attachment] = []
         self._waiting = False  # whether the message is sent as soon as possible
         self._delayed: Callable[[], object] | None = None  # starts a reply when tools and pages are ready
         self._example = ""  # the server that the reply needs besides those of the chat
@@ -63,16 +64,27 @@ class NextMessage(QObject):
         for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed, session.pages_changed):
             signal.connect(self._send_waiting)
         session.delayed.connect(self._delay)
+        session.edit_canceled.connect(self._give_up_edit)
         session.editing_changed.connect(self._edit)
-        session.chat_changed.connect(self.put_back)
+        session.chat_changed.connect(self._change_chat)
+        session.turn_added.connect(self._claim_draft)
+        drafts.read.connect(self._show_draft)
+        attachments.changed.connect(drafts.save_soon)
+        attachments.set_files(self._shown.files)
         for signal in (session.turn_added, session.turns_changed):
             signal.connect(self.cancel)
 
     # The text
 
+    @property
+    def text(self) -> str:
+        return self._shown.text
+
     def write(self, text: str) -> None:
         """Set the text to what the user has typed."""
-        self.text = text
+        if text != self._shown.text:
+            self._shown.text = text
+            self._drafts.save_soon()
         self._meter.set_draft(text)
         if self._after is not None:
             self.cancel()
@@ -90,33 +102,69 @@ class NextMessage(QObject):
     @property
     def draft(self) -> str:
         """Text of the unsent message, even while an earlier message is being edited."""
-        return self._draft if self._editing else self.text
-
-    @property
-    def draft_files(self) -> list[Attachment]:
-        """Files of the unsent message. Files still being read are added to this list."""
-        return self._draft_files if self._editing else self._attachments.files
+        return self._drafts.of(self._session.chat).text
 
     def show_draft(self, text: str, files: list[Attachment]) -> None:
-        self.replace(text)
+        """Set the text and the files of the message."""
+        self._shown.files = files
         self._attachments.set_files(files)
+        self.replace(text)
+
+    @Slot()
+    def _show_draft(self) -> None:
+        """Show the unsent message of the open chat, or the edit of one of its messages."""
+        editing, before = self._session.editing, self._shown
+        edited = editing.asked if editing is not None else None
+        self._shown = shown = self._drafts.of(self._session.chat, edited)
+        shown.open = edited is not None
+        if before is not shown and before.edits:
+            before.open = before.chat != shown.chat  # an edit goes on when its chat is opened again
+            if before.unchanged:
+                self._drafts.discard(before)
+        self.show_draft(shown.text, shown.files)
 
     @Slot(object)
     def _edit(self, turn: Turn | None) -> None:
-        """Edit the message of a turn, or return to the draft if None."""
-        if self._editing:
+        """Edit the message of a turn, or return to the unsent one if None."""
+        if self._shown.edits:
             self.put_back()
         else:
             self.cancel()
-        if turn is not None and not self._editing:
-            self._draft, self._draft_files = self.text, self._attachments.files
-        if self._editing:
-            self._attachments.leave_out()  # ends the edit's files still being read
-        if turn is not None or self._editing:
-            asked = turn.asked if turn is not None else None
-            files = list(asked.attachments) if asked is not None else self._draft_files
-            self.show_draft(turn.prompt if turn is not None else self._draft, files)
-        self._editing = turn is not None
+        self._show_draft()
+
+    @Slot()
+    def _give_up_edit(self) -> None:
+        """Discard the edit. If it waits to be sent, it becomes a part of the unsent message."""
+        self._attachments.leave_out()  # ends the edit's files still being read
+        edit, draft = self._shown, self._drafts.of(self._session.chat)
+        if self._waiting:
+            draft.text = f"{draft.text}\n\n{edit.text}".strip()
+            draft.files += [one for one in edit.files if not any(map(one.is_same_file, draft.files))]
+        self._drafts.discard(edit)
+
+    @Slot()
+    def _change_chat(self) -> None:
+        """Show the draft of the chat that was opened."""
+        self.put_back()
+        chat, before, earlier = self._session.chat, self._shown, self._drafts.earlier
+        typed = before.text.removeprefix(f"{earlier}\n\n" if earlier else "")
+        if self._at_start and not before.chat and typed not in ("", earlier) and self._drafts.of(chat).empty:
+            before.text = earlier  # what was typed while the last chat was being read stays in the field
+            self._drafts.of(chat).text = typed
+            if not earlier:
+                self._drafts.of(chat).files, before.files = before.files, []
+        self._at_start = False
+        self._show_draft()
+        if edited := self._drafts.open_edit(chat):
+            turns = (turn for turn in chat.turns if turn.asked is not None and turn.asked.id == edited)
+            if (turn := next(turns, None)) is not None:
+                self._session.edit(turn)
+
+    @Slot()
+    def _claim_draft(self) -> None:
+        """Keep the text of a new chat that has its first message now."""
+        if not self._shown.chat and not self._session.chat.empty:
+            self._drafts.claim(self._shown, self._session.chat)
 
     # Sending
 
@@ -184,9 +232,11 @@ class NextMessage(QObject):
             if not self.chat_full:  # otherwise, the window offers ways to continue
                 self._explain_obstacle()
             return
-        editing = self._session.editing is not None  # the draft returns after an edit
-        if self._session.send(self.text, self._attachments.files) and not editing:
-            self.show_draft("", [])
+        sent = self._shown
+        if self._session.send(sent.text, sent.files):
+            self._drafts.discard(sent)
+            self._drafts.save()  # right after the message, which is in the database now
+            self._show_draft()
 
     @Slot()
     def cancel(self) -> None:
@@ -197,9 +247,6 @@ class NextMessage(QObject):
     def put_back(self) -> None:
         """Stop waiting, and tell the user if that keeps a message from being sent."""
         if self._waiting:
-            if self._editing:
-                self._draft = f"{self._draft}\n\n{self.text}".strip()
-                self._draft_files += [one for one in self._attachments.files if not any(map(one.is_same_file, self._draft_files))]
             text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
             self._notices.post(Notice(text, topic="waiting", stays=True))
         self.cancel()

@@ -77,8 +77,9 @@ class Services(QObject):
         self.session = session = ChatSession(*parts, self)
         self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
-        self.message = NextMessage(session, activity, loader, self.tools, self.attachments, self.meter, reply_runner, notices, self)
-        self.drafts = Drafts(session, library, self.message, self.settings, self)
+        self.drafts = drafts = Drafts(library, self.store, self.settings, self)
+        composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
+        self.message = NextMessage(session, activity, loader, *composed, self)
         self.summary = SummaryRunner(session, activity, self.engine, self.message, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
@@ -193,6 +194,7 @@ class Services(QObject):
         self.chat_pages.stop()
         self.attachments.end()
         self.session.save_settings()
+        self.drafts.save()
         self.reply_runner.stop(interrupted=True)
 
     def save_state(self) -> bool:

@@ -230,6 +230,8 @@ def _recover(damaged: Path, store: Store) -> int:
             store.save_preset(preset)
         for record in found.comparisons:
             store.save_comparison(record)
+        for draft in found.drafts:
+            store.save_draft(draft)
     except Exception:  # the damaged file is kept, and the new one works
         log.exception("Nothing could be recovered")
         return 0

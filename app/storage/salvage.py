@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.storage import schema, wording
+from app.storage.attachments import attachments_from
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, as_time, parse_json
@@ -21,6 +22,7 @@ from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
 from app.storage.records import fill, node_from
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder, Snapshot
+from app.storage.stored_drafts import StoredDraft
 from app.text.language import tr
 from app.text.plain_text import NEW_CHAT, clean, title_from
 from mlx_engine.contract.errors import UserError
@@ -34,7 +36,10 @@ MAX_ROWS = 1 << 20  # if the last row's number can't be read or is wrong
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
 # Columns that hold text in every row
-_TEXTS = {"digest", "id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"}
+_TEXTS = {
+    *("digest", "id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"),
+    *("edits", "attachments"),
+}
 
 
 @dataclass
@@ -49,7 +54,7 @@ class ImportedChat:
 
 @dataclass
 class ImportedChats:
-    """The content of a file. Only databases contain presets and comparisons.
+    """The content of a file. Only databases contain presets, comparisons, and drafts.
 
     Attributes:
         files: the data of images and PDFs, which the chats have without it.
@@ -61,6 +66,7 @@ class ImportedChats:
     folders: list[Folder] = field(default_factory=list)
     presets: list[Preset] = field(default_factory=list)
     comparisons: list[ComparisonRecord] = field(default_factory=list)
+    drafts: list[StoredDraft] = field(default_factory=list)
     remark: str = ""
 
 
@@ -221,13 +227,18 @@ def _salvage(files: DatabaseFiles) -> ImportedChats:
         Preset(clean(name), ChatSettings.from_json(parse_json(settings)))
         for name, settings in reader.rows("preset", ("name", "settings"))
     ]
+    drafts = [
+        StoredDraft(chat, edits, clean(text), attachments_from(parse_json(attachments), files), is_open == 1)
+        for chat, edits, text, attachments, is_open in reader.rows("draft", ("chat", "edits", "text", "attachments", "open"))
+        if not chat or chat in found
+    ]
     records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged, so some messages may be missing.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
         lost = wording.chats(len(found) - len(chats))
         remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=lost)
-    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], remark)
+    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], drafts, remark)
 
 
 def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -265,7 +276,7 @@ class _Reader:
         if existing:
             existing.add("rowid")
         else:
-            self.damaged = self.damaged or table not in ("comparison", "file")  # earlier versions have none
+            self.damaged = self.damaged or table not in ("comparison", "file", "draft")  # earlier versions have none
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
         for row in self._readable(table, select):

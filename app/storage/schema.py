@@ -99,7 +99,37 @@ WHEN NOT EXISTS (SELECT 1 FROM message_file WHERE digest = old.digest) BEGIN
 END;
 """
 
-STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH)  # STEPS[n] migrates version n to n + 1
+# Unsent messages, and edits that weren't sent. `chat` is empty for the next new chat, which has no row yet.
+_FIFTH = """
+CREATE TABLE draft (
+    number INTEGER PRIMARY KEY,
+    chat TEXT NOT NULL,
+    edits TEXT NOT NULL,
+    text TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    open INTEGER NOT NULL,
+    UNIQUE (chat, edits)
+) STRICT;
+CREATE TABLE draft_file (
+    draft INTEGER NOT NULL REFERENCES draft (number) ON DELETE CASCADE,
+    digest TEXT NOT NULL REFERENCES file (digest),
+    PRIMARY KEY (draft, digest)
+) STRICT;
+CREATE INDEX draft_of_file ON draft_file (digest);
+DROP TRIGGER file_unused;
+CREATE TRIGGER file_unused AFTER DELETE ON message_file
+WHEN NOT EXISTS (SELECT 1 FROM message_file WHERE digest = old.digest)
+AND NOT EXISTS (SELECT 1 FROM draft_file WHERE digest = old.digest) BEGIN
+    DELETE FROM file WHERE digest = old.digest;
+END;
+CREATE TRIGGER draft_file_unused AFTER DELETE ON draft_file
+WHEN NOT EXISTS (SELECT 1 FROM message_file WHERE digest = old.digest)
+AND NOT EXISTS (SELECT 1 FROM draft_file WHERE digest = old.digest) BEGIN
+    DELETE FROM file WHERE digest = old.digest;
+END;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

@@ -17,6 +17,7 @@ from app.storage.pictures import StoredFile
 from app.storage.records import Row, build_tree, details, files_of, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
+from app.storage.stored_drafts import StoredDraft, add_data, erase_lost_drafts, read_drafts, write_draft
 from app.text.plain_text import clean
 
 log = logging.getLogger(__name__)
@@ -53,12 +54,13 @@ class Folder:
 
 @dataclass(frozen=True)
 class Contents:
-    """The sidebar's content at launch. `open_chat` is a chat's id or empty."""
+    """What is read at launch. `open_chat` is a chat's id or empty."""
 
     chats: tuple[ChatSummary, ...]
     folders: tuple[Folder, ...]
     presets: tuple[Preset, ...]
     open_chat: str
+    drafts: tuple[StoredDraft, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class Store:
             for name, settings in self._db.execute("SELECT name, settings FROM preset ORDER BY name")
         )
         note = self._db.execute("SELECT value FROM note WHERE name = 'open_chat'").fetchone()
-        return Contents(self.chats(), folders, presets, note[0] if note else "")
+        return Contents(self.chats(), folders, presets, note[0] if note else "", read_drafts(self._db))
 
     def chats(self) -> tuple[ChatSummary, ...]:
         """Return all chats that are not deleted."""
@@ -248,6 +250,11 @@ class Store:
         """Save which of several versions is shown."""
         with transaction(self._db) as db:
             db.executemany("UPDATE message SET chosen = ? WHERE id = ?", [(one == chosen, one) for one in siblings])
+
+    def save_draft(self, draft: StoredDraft) -> None:
+        """Save an unsent message, or delete it if it is empty now."""
+        with transaction(self._db) as db:
+            write_draft(db, draft)
 
     def delete_message(self, message_id: str) -> None:
         """Delete a message and everything after it."""
@@ -394,8 +401,7 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]) -> None:
     for file in files:
-        if file.data and db.execute("SELECT 1 FROM file WHERE digest = ?", (file.digest,)).fetchone() is None:
-            db.execute("INSERT INTO file VALUES (?, ?)", (file.digest, file.data))
+        add_data(db, (file,))
         owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
         db.execute(owned, (message, file.digest))
 
@@ -404,6 +410,7 @@ def _erase_deleted(db: sqlite3.Connection) -> None:
     if db.execute("DELETE FROM chat WHERE deleted IS NOT NULL").rowcount:
         # Otherwise, the index keeps deleted words until it is rewritten.
         db.execute("INSERT INTO found (found) VALUES ('optimize')")
+    erase_lost_drafts(db)
 
 
 def _record(chat_id: str, node: Node) -> dict[str, Any]:

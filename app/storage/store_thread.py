@@ -76,6 +76,11 @@ class StoreThread(QObject):
         # A daemon, so that a hanging disk can't keep the process alive. `wait` finishes all writes.
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is written reaches the disk, as far as is known."""
+        return not (self._closed or self._in_memory)
+
     def start(self) -> None:
         """Open the database and start working. Connect to `notice` first."""
         self._thread.start()

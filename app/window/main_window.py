@@ -34,7 +34,7 @@ from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import load_catalog
 
-SAVE_MS = 1000  # delay before saving a change of the window or a draft
+SAVE_MS = 1000  # delay before saving a change of the window or the settings
 GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the title bar that must be on a screen
 
 
@@ -139,7 +139,7 @@ class MainWindow(QMainWindow):
         self._recommend()
         self._show_state()
         self._restore_state()
-        for change in (self.composer.field.textChanged, self.split.splitterMoved, self.split.shown):
+        for change in (self.split.splitterMoved, self.split.shown):
             change.connect(self._save_soon)
         for change in (loader.loaded, session.settings_changed, session.chat_changed, services.preferences.changed):
             change.connect(self._save_soon)
@@ -311,7 +311,7 @@ class MainWindow(QMainWindow):
         self.dialogs.close_all()
         again, anyway = tr("Try Again"), tr("Quit Anyway")
         while not self._save_state():
-            lost = tr("If you quit now, unsent messages and the latest changes of settings will be lost.")
+            lost = tr("If you quit now, the latest changes of settings will be lost.")
             question = sentences(self.services.settings_refusal, lost)
             if (answer := choose(self, tr("Quit Without Saving?"), question, again, anyway)) != again:
                 return answer == anyway

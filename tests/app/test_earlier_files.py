@@ -10,6 +10,7 @@ import pytest
 from app.storage.chat_tree import Chat
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.store import Store
+from app.storage.stored_drafts import StoredDraft
 from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.pair import CustomPair, custom_pairs
 from tests.app.conftest import Session
@@ -88,7 +89,15 @@ def test_settings_are_kept(earlier: Session) -> None:
     assert (preferences.server_port, preferences.tool_steps) == (9123, "50")
     settings = preferences.new_chats
     assert (settings.system, settings.sampling.temperature, settings.seed) == ("Be brief.", 0.7, 5)  # type: ignore[union-attr]
-    assert "A draft that isn't sent" in str(earlier.services.settings.value("drafts"))
+
+
+def test_drafts_of_the_settings_file_move_into_the_database(earlier: Session) -> None:
+    stored: list[StoredDraft] = []
+    earlier.services.drafts.save()
+    earlier.services.store.read(Store.contents, lambda contents: stored.extend(contents.drafts))
+    earlier.until(lambda: bool(stored))
+    assert "A draft that isn't sent" in [one.text for one in stored]
+    earlier.until(lambda: not earlier.services.settings.contains("drafts"))
 
 
 def test_tools_connections_and_own_pairs_are_kept(earlier: Session) -> None:

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.storage import database, schema, wording
+from app.storage.chat_search import terms_of
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, open_store
 from app.storage.settings import ChatSettings, Preset
-from app.storage.store import Folder, Snapshot, Store, terms_of
+from app.storage.store import Folder, Snapshot, Store
 from app.text import language
 from app.text.plain_text import clean
 from tests.app.chats import chats, same
@@ -273,6 +274,12 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             assert [(call.tool, call.result, call.seconds) for call in reply.calls] == [("calculator", "56", 0.25)] * (version > 2)
             files = chat.turns[1].asked.attachments
             assert [(one.name, len(one.picture.file.data)) for one in files] == [("dot.png", 69)] * (version > 3)
+            drafts = [(one.chat, one.edits, one.text, one.open, len(one.attachments)) for one in contents.drafts]
+            assert drafts == [
+                ("chat-1", "", "And 7 times 10?", False, 1),
+                ("chat-1", "message-1", "What is 7 times 80?", True, 0),
+                ("", "", "Something else", False, 0),
+            ] * (version > 4)
             assert len(store.search("of cou")) == 1
             assert len(store.search("expression")) == (version > 2)
             assert is_sound(store)

@@ -164,7 +164,7 @@ def test_unsaved_settings_are_reported_and_saved_later(begin: Begin, tmp_path: P
 
 def test_quitting_asks_while_settings_cannot_be_saved(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app, file = start(), tmp_path / "settings.ini"
-    app.type("Not sent")
+    app.session.change(thinking=True)
     app.until(file.exists)
     file.unlink()
     file.mkdir()
@@ -180,9 +180,9 @@ def test_quitting_asks_while_settings_cannot_be_saved(start: Start, tmp_path: Pa
 
     monkeypatch.setattr("app.window.main_window.choose", choose)
     assert not app.window.close() and app.window.isVisible() and len(asked) == 2
-    assert "Can't save your settings" in asked[0] and "unsent messages" in asked[0]
+    assert "Can't save your settings" in asked[0] and "changes of settings" in asked[0]
     assert app.window.close() and not app.window.isVisible() and len(asked) == 3
-    assert "Not sent" in file.read_text()
+    assert "thinking=true" in file.read_text()
 
 
 def test_quitting_without_saved_settings_is_possible(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def test_a_message_that_waits_for_tools_is_never_sent_in_another_chat(begin: Beg
 
 
 @pytest.mark.parametrize("way", ["text from outside", "New Chat", "another chat", "end of the edit"])
-def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_an_edited_message_that_waits_is_kept(begin: Begin, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     app = begin()
     app.ask("Other")
     other = app.session.chat.id
@@ -111,7 +111,11 @@ def test_an_edited_message_that_waits_is_put_back_into_the_draft(begin: Begin, m
     app.session.new_chat()
     app.session.open_chat(chat.id)
     app.until(lambda: app.session.chat.id == chat.id)
-    assert app.message.text == "Later\n\nEdited" and len(app.notices) == 1
+    if way == "end of the edit":
+        assert app.message.text == "Later\n\nEdited" and app.session.editing is None
+    else:
+        assert (app.message.text, app.message.draft) == ("Edited", "Later") and app.session.editing is chat.turns[0]
+    assert len(app.notices) == 1
 
 
 def test_a_waiting_message_can_be_edited_and_is_sent_as_edited(start: Start, qtbot: QtBot) -> None:
