@@ -21,7 +21,7 @@ from app.storage.recognition import add_missing
 from app.storage.records import chat_from_json, chat_to_json, files_in, fill
 from app.storage.settings import ChatSettings, Preset, built_in
 from app.storage.store import ChatSummary, Contents, FileUsage, Folder, SearchHit, Snapshot, Store
-from app.storage.store_thread import StoreThread
+from app.storage.store_thread import Pause, StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
@@ -269,7 +269,7 @@ class ChatLibrary(QObject):
 
     def search(self, words: str, then: Callable[[tuple[SearchHit, ...]], None]) -> None:
         """Call `then` with the messages that contain all words."""
-        self._store.read(lambda store: store.search(words), then)
+        self._store.read_long(lambda store, pause: store.search(words, pause), then)
 
     # Presets
 
@@ -302,17 +302,20 @@ class ChatLibrary(QObject):
         unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
-        def export(store: Store) -> Notice:
-            as_json = chat_export.is_json(to)
+        def export(store: Store, pause: Pause) -> Notice:
+            as_json, chats = chat_export.is_json(to), []
             try:
                 if as_json:
                     chat_export.check_size(store.usage([entry.id for entry in entries]).bytes)
-                chats = [(chat, entry) for entry in entries if (chat := unsaved.get(entry.id) or store.load(entry.id, as_json))]
-                return Notice(chat_export.export(chats, folders, to), topic="export")
+                for entry in entries:
+                    pause()
+                    if chat := unsaved.get(entry.id) or store.load(entry.id, as_json):
+                        chats.append((chat, entry))
+                return Notice(chat_export.export(chats, folders, to, pause), topic="export")
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="export")
 
-        self._store.read(export, self.notified.emit)
+        self._store.read_long(export, self.notified.emit)
 
     @property
     def importing(self) -> RunningImport | None:
@@ -323,16 +326,17 @@ class ChatLibrary(QObject):
         """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
         taken, run = set(self.entries), RunningImport(file.name)
 
-        def report(share: float) -> None:
+        def report(pause: Pause, share: float) -> None:
+            pause()
             if run.canceled:
                 raise chat_import.ImportCanceled
             if share >= run.share + 0.01:
                 run.share = share
                 self._import_progressed.emit()
 
-        def work(store: Store) -> ImportOutcome | Notice:
+        def work(store: Store, pause: Pause) -> ImportOutcome | Notice:
             try:
-                return chat_import.import_into(store, file, taken, report)
+                return chat_import.import_into(store, file, taken, partial(report, pause))
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="import")
             except chat_import.ImportCanceled:
@@ -344,8 +348,8 @@ class ChatLibrary(QObject):
 
         self._imports.append(run)
         self.import_changed.emit()
-        self._store.read(work, self._imported)
-        self._store.read(lambda _: None, end)  # on its own: `work` may fail, or be done again
+        self._store.read_long(work, self._imported)
+        self._store.read_long(lambda store, pause: None, end)  # on its own: `work` may fail, or be done again
 
     @Slot()
     def cancel_imports(self) -> None:

@@ -91,7 +91,7 @@ def _file(file: StoredFile) -> dict[str, Any]:
     return {"digest": file.digest}
 
 
-def attachments_from(values: object, files: Mapping[str, bytes]) -> tuple[Attachment, ...]:
+def attachments_from(values: object, files: FileData) -> tuple[Attachment, ...]:
     """Read the attachments of a message, without those that can't be read.
 
     Args:

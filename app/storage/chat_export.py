@@ -4,7 +4,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,19 @@ from mlx_engine.contract.visible import visible
 
 FORMAT, VERSION = "slipstream-chats", 1
 MAX_BYTES = 1 << 30  # of a file that can be imported
+_PIECES = 2000  # small pieces of text, such as numbers and keys, between two pauses
 
 
-def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path) -> str:
+def export(
+    chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path, pause: Callable[[], object] = lambda: None
+) -> str:
     """Write chats as JSON (.json) or Markdown, and return a message for the user.
+
+    Args:
+        chats: the chats and their entries.
+        folders: all folders.
+        to: the file.
+        pause: called between chats, and between pieces of their text.
 
     Raises:
         UserError: there is nothing to export, or too much for a file that can be imported again, or the file can't be written.
@@ -31,9 +40,19 @@ def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Fold
     if not chats:
         raise UserError("nothing_to_export", "No chats to export.")
     if is_json(to):
-        write_file(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
+        values = to_json(chats, folders, pause)
+        pieces = []
+        for number, piece in enumerate(json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(values)):
+            pieces.append(piece)
+            if number % _PIECES == 0:
+                pause()
+        write_file(to, "".join(pieces) + "\n")
     else:
-        write_file(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
+        texts = []
+        for chat, _ in chats:
+            texts.append(to_markdown(chat).rstrip())
+            pause()
+        write_file(to, "\n\n---\n\n".join(texts) + "\n")
     return tr("Exported {chats} to {to}.", chats=wording.chats(len(chats)), to=to)
 
 
@@ -53,17 +72,29 @@ def check_size(size: int) -> None:
         raise UserError("export_too_large", template, size=wording.size(size))
 
 
-def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
-    """Return complete chats, their folders, and their files as JSON values."""
+def to_json(
+    chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], pause: Callable[[], object] = lambda: None
+) -> dict[str, Any]:
+    """Return complete chats, their folders, and their files as JSON values.
+
+    `pause` is called between chats and between files.
+    """
     used = {summary.folder for _, summary in chats}
     files = {digest: data for chat, _ in chats for digest, data in files_in(chat).items()}
     check_size(sum(map(len, files.values())))
+    values, encoded = [], {}
+    for chat, summary in chats:
+        values.append(chat_to_json(chat) | {"folder": summary.folder, "pinned": summary.pinned})
+        pause()
+    for digest, data in files.items():
+        encoded[digest] = base64.b64encode(data).decode()
+        pause()
     return {
         "format": FORMAT,
         "version": VERSION,
         "folders": [{"id": one.id, "name": one.name, "created": one.created} for one in folders.values() if one.id in used],
-        "chats": [chat_to_json(chat) | {"folder": summary.folder, "pinned": summary.pinned} for chat, summary in chats],
-        "files": {digest: base64.b64encode(data).decode() for digest, data in files.items()},
+        "chats": values,
+        "files": encoded,
     }
 
 

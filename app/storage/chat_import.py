@@ -6,16 +6,18 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from app.storage import chatgpt_import, wording
 from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.encoded_files import EncodedFiles
-from app.storage.json_values import as_dict, as_text, as_time
+from app.storage.json_values import as_dict, as_text, as_time, parsed
 from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
 from app.storage.recognition import KnownChats
 from app.storage.records import chat_from_json, files_of, fill
@@ -25,6 +27,7 @@ from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
 
+_PIECE = 1 << 24  # bytes that are read at once
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
 
 Progress = Callable[[float], object]  # gets the share of an import that is done
@@ -71,7 +74,7 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
         store: the store.
         file: Slipstream's JSON or database, or ChatGPT's export.
         taken: ids of chats that may not be stored yet.
-        progress: called before each chat is read, compared, and stored.
+        progress: called before each chat is read, compared, and stored. It may change the store.
 
     Raises:
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
@@ -113,18 +116,33 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
         outcome.chats.append(one)
     used = {one.folder for one in outcome.chats}
     outcome.folders = [folder for folder in found.folders if folder.id in used]
-    storing = _reported(outcome.chats, progress, 0.7, 1.0)
     try:
-        if completed:
-            store.complete(_filled(completed, found.files))
-        if lost:
-            store.restore_files((at, files_of(node)) for at, node in _filled(lost, found.files, only_for=store.lacks))
-        store.save_all(snapshots(storing, found.files), outcome.folders)
+        for message in _filled(completed, found.files):
+            store.complete([message])
+            progress(0.7)
+        for at, node in _filled(lost, found.files, only_for=store.lacks):
+            store.restore_files([(at, files_of(node))])
+            progress(0.7)
+        _add(store, outcome, found.files, progress)
     except sqlite3.OperationalError as error:
         raise UserError(
             "import_not_saved", "Can't save the chats from “{name}”: {reason}.", name=name, reason=wording.disk_fault(error)
         ) from error
     return outcome
+
+
+def _add(store: Store, outcome: ImportOutcome, files: FileData, progress: Progress) -> None:
+    """Store the new chats one by one, and show them when all are there."""
+    made = []
+    try:
+        for snapshot in snapshots(_reported(outcome.chats, progress, 0.7, 1.0), files):
+            made.append(snapshot.summary)
+            store.save_hidden(snapshot)
+        store.show_all(made, outcome.folders)
+    except BaseException:
+        with suppress(sqlite3.Error):  # hidden chats are erased at the next launch, too
+            store.erase(one.id for one in made)
+        raise
 
 
 def _filled(
@@ -165,13 +183,15 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
         with open_regular(file) as opened:
             start = opened.read(16)
         if start == b"SQLite format 3\0":
-            return read_database(file)
+            return read_database(file, partial(progress, 0.0))
         is_archive = start[:4] == b"PK\3\4"
         encoded = EncodedFiles(file)
-        text = _from_zip(file) if is_archive else encoded.rest()
-        if sum(map(text.count, (b"[", b"{", b","))) > MAX_VALUES:
+        content = _from_zip(file, progress) if is_archive else encoded.rest()
+        if sum(map(content.count, (b"[", b"{", b","))) > MAX_VALUES:
             raise _too_large(name)
-        data = json.loads(text)
+        text = content.decode(json.detect_encoding(content), "surrogatepass")
+        del content
+        data = parsed(text, partial(progress, 0.0))
     except OSError as error:
         raise cannot_read(file, error) from error
     except (ValueError, RecursionError) as error:
@@ -257,7 +277,15 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: 
     return imported
 
 
-def _from_zip(file: Path) -> bytes:
+def _read_all(opened: IO[bytes], progress: Progress) -> bytes:
+    pieces = []
+    while piece := opened.read(_PIECE):
+        pieces.append(piece)
+        progress(0.0)
+    return b"".join(pieces)
+
+
+def _from_zip(file: Path, progress: Progress) -> bytes:
     """Return conversations.json from ChatGPT's archive."""
     name = file.name
     try:
@@ -271,7 +299,8 @@ def _from_zip(file: Path) -> bytes:
                 )
             if entry.file_size > MAX_BYTES:
                 raise _too_large(name)
-            return archive.read(entry)
+            with archive.open(entry) as opened:
+                return _read_all(opened, progress)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise UserError("import_archive_damaged", "The archive “{name}” is damaged. Download it again.", name=name) from error
     except RuntimeError as error:  # encrypted, or an unsupported compression

@@ -1,7 +1,8 @@
 """Typed values from JSON written by other versions, programs, or people."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import inf
@@ -12,7 +13,70 @@ from app.text.plain_text import clean
 from mlx_engine.contract.errors import EngineText
 
 LIMIT = (1 << 64) - 1  # the largest seed; larger numbers are clamped to it
+_SPACE = re.compile(r"[ \t\n\r]*")
 _LATEST = 4e9  # seconds since 1970; every calendar can show such dates
+
+
+def parsed(text: str, pause: Callable[[], object]) -> Any:
+    """Parse JSON, as `json.loads` does.
+
+    Args:
+        text: the JSON.
+        pause: called between the values of an outer list, or of lists in an outer object.
+
+    Raises:
+        ValueError: it isn't JSON.
+        RecursionError: its values are nested too deeply.
+    """
+    decode, start = json.JSONDecoder().raw_decode, _after_space(text, 0)
+
+    def element(at: int) -> tuple[Any, int]:
+        pause()
+        return decode(text, at)
+
+    def member(at: int) -> tuple[tuple[str, Any], int]:
+        key, at = decode(text, at)
+        if not isinstance(key, str) or text[(at := _after_space(text, at))] != ":":
+            raise json.JSONDecodeError("Expecting a name and ':'", text, at)
+        at = _after_space(text, at + 1)
+        value, at = _items(text, at, "]", element) if text[at] == "[" else decode(text, at)
+        return (key, value), at
+
+    found: Any
+    try:
+        if text[start] == "[":
+            found, end = _items(text, start, "]", element)
+        elif text[start] == "{":
+            items, end = _items(text, start, "}", member)
+            found = dict(items)
+        else:
+            found, end = decode(text, start)
+    except IndexError:
+        raise json.JSONDecodeError("Unexpected end", text, len(text)) from None
+    if _after_space(text, end) < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+    return found
+
+
+def _items(text: str, at: int, closing: str, read: Callable[[int], tuple[Any, int]]) -> tuple[list[Any], int]:
+    """Return the items of the list or object that begins at `at`, and where it ends."""
+    found: list[Any] = []
+    at = _after_space(text, at + 1)
+    while found or text[at] != closing:
+        item, at = read(at)
+        found.append(item)
+        at = _after_space(text, at)
+        if text[at] == closing:
+            break
+        if text[at] != ",":
+            raise json.JSONDecodeError("Expecting ','", text, at)
+        at = _after_space(text, at + 1)
+    return found, at + 1
+
+
+def _after_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match is not None else at
 
 
 def read_as(kind: Any, value: object, default: Any) -> Any:

@@ -7,7 +7,7 @@ import logging
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,8 +148,12 @@ def snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapsh
         fill(one.chat.root.below(), NO_DATA)
 
 
-def read_database(file: Path) -> ImportedChats:
+def read_database(file: Path, pause: Callable[[], object] = lambda: None) -> ImportedChats:
     """Read a database that was moved aside or comes from another computer.
+
+    Args:
+        file: the database.
+        pause: called before each message.
 
     Raises:
         UserError: the file isn't a database, comes from a newer version, or contains nothing readable.
@@ -161,7 +165,7 @@ def read_database(file: Path) -> ImportedChats:
             raise newer(name)
         if "message" not in schema.tables_of(files.database):
             raise UserError("import_foreign_database", "“{name}” isn't a Slipstream database.", name=name)
-        found = _salvage(files)
+        found = _salvage(files, pause)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise UserError(
             "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
@@ -179,7 +183,7 @@ def newer(name: str) -> UserError:
     )
 
 
-def _salvage(files: DatabaseFiles) -> ImportedChats:
+def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats:
     """Read all readable chats, without the data of files. Deleted chats stay deleted."""
     reader = _Reader(files.database)
     folders = [
@@ -204,6 +208,7 @@ def _salvage(files: DatabaseFiles) -> ImportedChats:
     for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in _parents_first(
         list(reader.rows("message", _MESSAGE))
     ):
+        pause()
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
         more = as_dict(parse_json(details))

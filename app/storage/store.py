@@ -4,8 +4,8 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -204,10 +204,28 @@ class Store:
     def save_all(self, snapshots: Iterable[Snapshot], folders: Iterable[Folder] = ()) -> None:
         """Save several chats and their folders, all or none, keeping existing folders."""
         with transaction(self._db) as db:
-            new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
-            db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
+            _add_folders(db, folders)
             for snapshot in snapshots:
                 _write(db, snapshot)
+
+    def save_hidden(self, snapshot: Snapshot) -> None:
+        """Save a chat of an unfinished import, like a deleted one and outside its folder."""
+        with transaction(self._db) as db:
+            _write(db, replace(snapshot, summary=replace(snapshot.summary, folder="")))
+            db.execute("UPDATE chat SET deleted = ? WHERE id = ?", (time.time(), snapshot.summary.id))
+
+    def show_all(self, chats: Iterable[ChatSummary], folders: Iterable[Folder]) -> None:
+        """Show the hidden chats of a finished import in their folders."""
+        with transaction(self._db) as db:
+            _add_folders(db, folders)
+            placed = [(chat.folder, chat.id) for chat in chats]
+            db.executemany("UPDATE chat SET deleted = NULL, folder = nullif(?, '') WHERE id = ?", placed)
+
+    def erase(self, chat_ids: Iterable[str]) -> None:
+        """Erase the hidden chats of an import that failed."""
+        with transaction(self._db) as db:
+            if db.executemany("DELETE FROM chat WHERE id = ?", [(one,) for one in chat_ids]).rowcount > 0:
+                _forget_words(db)
 
     def restore_files(self, files: Iterable[tuple[str, Sequence[StoredFile]]]) -> None:
         """Save lost files of messages again, by the messages' ids."""
@@ -334,26 +352,43 @@ class Store:
 
     # Search
 
-    def search(self, words: str) -> tuple[SearchHit, ...]:
-        """Return messages with all words and quoted phrases, newest chat first."""
+    def search(self, words: str, pause: Callable[[], object] = lambda: None) -> tuple[SearchHit, ...]:
+        """Return messages with all words and quoted phrases, newest chat first.
+
+        Args:
+            words: what is searched.
+            pause: called before each chat.
+        """
         terms = terms_of(words)
+        found: list[SearchHit] = []
+        numbers = self._indexed([term for term in terms if len(term) >= 3])
+        short = [term.casefold() for term in terms if len(term) < 3]  # too short for the trigram index
+        conditions = "".join(" AND instr(folded(text || calls), ?)" for _ in short)
+        query = f"SELECT id, text || calls FROM message WHERE chat = ? AND NOT running{conditions}"
+        for chat in reversed(self.chats()) if terms else ():
+            pause()
+            if numbers is not None and chat.id not in numbers:
+                continue
+            values: list[object] = [chat.id, *short]
+            if numbers is not None:
+                values.append(json.dumps(numbers[chat.id]))
+            among = " AND number IN (SELECT value FROM json_each(?))" if numbers is not None else ""
+            rows = self._db.execute(f"{query}{among} ORDER BY number LIMIT ?", (*values, MAX_HITS - len(found)))
+            found += [_hit(chat.id, message, text, terms) for message, text in rows]
+            if len(found) == MAX_HITS:
+                break
+        return tuple(found)
+
+    def _indexed(self, terms: Sequence[str]) -> dict[str, list[int]] | None:
+        """Return the numbers of the messages with all terms, by chat; None without terms."""
         if not terms:
-            return ()
-        conditions, values = [], []
-        if indexed := [term for term in terms if len(term) >= 3]:
-            conditions.append("number IN (SELECT rowid FROM found WHERE found MATCH ?)")
-            values.append(" AND ".join('"' + term.replace('"', '""') + '"' for term in indexed))
-        for term in terms:
-            if len(term) < 3:  # too short for the trigram index
-                conditions.append("instr(folded(text || calls), ?)")
-                values.append(term.casefold())
-        rows = self._db.execute(
-            "SELECT message.chat, message.id, text || calls FROM message JOIN chat ON chat.id = message.chat "
-            f"WHERE chat.deleted IS NULL AND NOT running AND {' AND '.join(conditions)} "
-            f"ORDER BY chat.changed DESC, number LIMIT {MAX_HITS}",
-            values,
-        )
-        return tuple(_hit(chat, message, text, terms) for chat, message, text in rows)
+            return None
+        wanted = " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        rows = self._db.execute("SELECT chat, number FROM message WHERE number IN (SELECT rowid FROM found WHERE found MATCH ?)", (wanted,))
+        numbers: dict[str, list[int]] = {}
+        for chat, number in rows:
+            numbers.setdefault(chat, []).append(number)
+        return numbers
 
     def rebuild_index(self) -> None:
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
@@ -406,10 +441,19 @@ def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]
         db.execute(owned, (message, file.digest))
 
 
+def _add_folders(db: sqlite3.Connection, folders: Iterable[Folder]) -> None:
+    new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
+    db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
+
+
+def _forget_words(db: sqlite3.Connection) -> None:
+    """Rewrite the search index, which keeps deleted words until then."""
+    db.execute("INSERT INTO found (found) VALUES ('optimize')")
+
+
 def _erase_deleted(db: sqlite3.Connection) -> None:
     if db.execute("DELETE FROM chat WHERE deleted IS NOT NULL").rowcount:
-        # Otherwise, the index keeps deleted words until it is rewritten.
-        db.execute("INSERT INTO found (found) VALUES ('optimize')")
+        _forget_words(db)
     erase_lost_drafts(db)
 
 

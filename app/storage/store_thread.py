@@ -1,6 +1,7 @@
 """The thread that owns the chat database, so the window never waits for the disk.
 
-Jobs run in order, so a read sees all earlier writes. A write that fails because of the disk is retried before the next one and
+Jobs run in order, so a read sees all earlier writes. A long job pauses between chats, so that other jobs wait for one chat at most;
+long jobs run one after the other. A write that fails because of the disk is retried before the next one and
 every few seconds. A write that fails for another reason is dropped, so that it can't block the others. Chats with failed
 writes are listed as unsaved.
 """
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 Work = Callable[[Store], Any]
 Then = Callable[[Any], None]
+Pause = Callable[[], None]  # lets other jobs run
 
 
 RETRY_S = 5.0
@@ -43,6 +45,7 @@ class _Job:
     then: Then | None
     writes: bool
     chat_id: str = ""
+    long: bool = False
 
 
 class StoreThread(QObject):
@@ -61,6 +64,8 @@ class StoreThread(QObject):
         self._make = make
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._long: deque[_Job] = deque()  # that wait
+        self._ending = False  # whether no jobs will come
         self._unwritten: deque[_Job] = deque()
         self._refusal = ""  # why a write in `_unwritten` failed
         self._refused = ""  # the notice about it
@@ -88,6 +93,13 @@ class StoreThread(QObject):
     def read(self, work: Work, then: Then) -> None:
         """Call `then` with the result of `work`, or show a notice if it fails."""
         self._put(_Job(work, then, writes=False))
+
+    def read_long(self, work: Callable[[Store, Pause], Any], then: Then) -> None:
+        """Do what `read` does with work that calls its second argument between chats.
+
+        Other jobs may change the database in these pauses. There must be no open transaction.
+        """
+        self._put(_Job(lambda store: work(store, lambda: self._do_others(store)), then, writes=False, long=True))
 
     def write(self, work: Work, then: Then | None = None, chat_id: str = "") -> None:
         """Call `then` with the result of `work` on the chat, or with None if it fails."""
@@ -142,11 +154,32 @@ class StoreThread(QObject):
         """Wait for the next job. In pauses, repeat failed writes and shrink the file."""
         pause: float | None = IDLE_S
         while True:
+            if self._long and (self._ending or self._jobs.empty()):
+                return self._long.popleft()
+            if self._ending:
+                return None
             try:
-                return self._jobs.get(timeout=RETRY_S if self._unwritten else pause)
+                job = self._jobs.get(timeout=RETRY_S if self._unwritten else pause)
             except queue.Empty:
                 self._catch_up(store)
                 pause = STEP_S if not self._unwritten and self._shrink(store) else None
+                continue
+            if not self._is_for_later(job):
+                return job
+
+    def _is_for_later(self, job: _Job | None) -> bool:
+        """Keep a long job, or the end of all jobs, for later."""
+        if job is None:
+            self._ending = True
+        elif job.long:
+            self._long.append(job)
+        return job is None or job.long
+
+    def _do_others(self, store: Store) -> None:
+        """Do the jobs that came while a long one runs, except other long ones."""
+        while not self._jobs.empty():
+            if not self._is_for_later(job := self._jobs.get()) and job is not None:
+                self._do(store, job)
 
     def _shrink(self, store: Store) -> bool:
         """Do one step of shrinking. Return whether there are more."""

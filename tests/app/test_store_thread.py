@@ -14,7 +14,7 @@ from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, open_store
 from app.storage.records import files_in
 from app.storage.store import Snapshot, Store
-from app.storage.store_thread import StoreThread
+from app.storage.store_thread import Pause, StoreThread
 from tests.app.scripted_engine import commit
 from tests.app.test_shrinking import large
 
@@ -113,6 +113,32 @@ def test_at_the_end_one_failed_write_does_not_stop_the_others(heard: NoticedThre
     full.clear()
     assert heard.thread.wait(60)
     assert kept == [0, 1, 2]
+
+
+def test_other_jobs_run_while_a_long_one_pauses(heard: NoticedThread, qtbot: QtBot) -> None:
+    """Sending and opening waited for the end of an import, an export, or a search."""
+    done: list[str] = []
+    thread = heard.thread
+
+    def long(name: str) -> Callable[[Store, Pause], str]:
+        def work(store: Store, pause: Pause) -> str:
+            for step in range(2):
+                done.append(f"{name} {step}")
+                if name == "first":
+                    thread.read(lambda store, step=step: done.append(f"read {step}"), lambda _: None)
+                    thread.write(lambda store, step=step: done.append(f"write {step}"))
+                pause()
+            return name
+
+        return work
+
+    ended: list[str] = []
+    thread.read_long(long("first"), ended.append)
+    thread.read_long(long("second"), ended.append)
+    qtbot.waitUntil(lambda: len(ended) == 2, timeout=PATIENCE_MS)
+    assert heard.thread.wait(60)
+    assert done[:3] == ["first 0", "read 0", "write 0"] and done[3:6] == ["first 1", "read 1", "write 1"]
+    assert done[6:] == ["second 0", "second 1"] and ended == ["first", "second"]
 
 
 class Poison:

@@ -6,7 +6,8 @@ from PySide6.QtCore import QDate, QDateTime, QLocale, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QWidget
 
-from app.storage.store import ChatSummary, SearchHit
+from app.storage.chat_search import SearchHit
+from app.storage.store import ChatSummary
 from app.text.language import tr
 from app.widgets.controls import as_tooltip
 from app.widgets.rows import Index, Row, RowDelegate

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 from app.session.chat_library import ChatLibrary, UndoStep
 from app.session.chat_session import ChatSession
 from app.session.reply_runner import ReplyRunner
-from app.storage.store import SearchHit, terms_of
+from app.storage.chat_search import SearchHit, terms_of
 from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
 from app.views.sidebar.search_results import SearchResults

@@ -1,0 +1,120 @@
+"""Imports, exports, and searches let the store do other work between chats."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.storage import chat_export
+from app.storage.chat_import import ImportCanceled, import_into
+from app.storage.chat_tree import Chat
+from app.storage.json_values import parsed
+from app.storage.store import Snapshot, Store
+from tests.app.test_import_again import conversation, exported, write
+from tests.app.test_transfer import json_values, summary
+
+CHATS = 6
+
+
+class Meanwhile:
+    """What the user does in each pause: save a chat, and look at the list."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.saved = store, 0
+        self.listed: set[str] = set()  # titles that were seen
+
+    def __call__(self, _: float = 0.0) -> None:
+        chat = Chat()
+        chat.ask(f"Meanwhile {self.saved}", "plain")
+        self.store.save(Snapshot.of(chat, chat.root.below()))
+        self.saved += 1
+        self.listed |= {one.title for one in self.store.chats()}
+
+
+def export_of(folder: Path, own: bool) -> Path:
+    """Write an export with chats, of ChatGPT or of Slipstream."""
+    data = [conversation(number, f"Question {number}", "Answer") for number in range(CHATS)]
+    file = write(folder / "conversations.json", data)
+    if not own:
+        return file
+    with closing(Store(None)) as store:
+        import_into(store, file)
+        record = exported(store)
+    record["folders"] = [{"id": "f", "name": "Work", "created": 5.0}]
+    record["chats"][0]["folder"] = "f"
+    return write(folder / "own.json", record)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_import_pauses_between_chats_and_shows_them_together(tmp_path: Path, own: bool) -> None:
+    file = export_of(tmp_path, own)
+    with closing(Store(None)) as store:
+        pauses = Meanwhile(store)
+        outcome = import_into(store, file, progress=pauses)
+        assert len(outcome.chats) == CHATS and pauses.saved > 3 * CHATS
+        assert all(title.startswith("Meanwhile") for title in pauses.listed), "an import is complete or not there"
+        assert len(store.chats()) == CHATS + pauses.saved
+        assert [one.folder for one in store.chats()].count("f") == own
+        assert len(store.search("Question")) == CHATS
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_import_can_end_at_each_pause_and_leaves_nothing(tmp_path: Path, own: bool) -> None:
+    file = export_of(tmp_path, own)
+    with closing(Store(None)) as counted:
+        pauses = Meanwhile(counted)
+        import_into(counted, file, progress=pauses)
+    for last in range(pauses.saved):
+        with closing(Store(None)) as store:
+            left = [last]
+
+            def stop(_: float, left: list[int] = left) -> None:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise ImportCanceled
+
+            with pytest.raises(ImportCanceled):
+                import_into(store, file, progress=stop)
+            assert store._db.execute("SELECT (SELECT count(*) FROM chat), (SELECT count(*) FROM folder)").fetchone() == (0, 0)
+            assert store.search("Question") == ()
+            assert len(import_into(store, file).chats) == CHATS
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.md"])
+def test_an_export_pauses_between_chats_and_is_as_before(tmp_path: Path, name: str) -> None:
+    with closing(Store(None)) as store:
+        import_into(store, export_of(tmp_path, own=False))
+        rows = [(chat, summary(chat)) for one in store.chats() if (chat := store.load(one.id)) is not None]
+        pauses = Meanwhile(store)
+        chat_export.export(rows, {}, tmp_path / name, pauses)
+        assert pauses.saved >= CHATS
+        whole = json.dumps(chat_export.to_json(rows, {}), ensure_ascii=False, indent=1) + "\n"
+        assert name != "all.json" or (tmp_path / name).read_text() == whole
+
+
+@pytest.mark.parametrize("words", ["Qu", "Question", "Question 1", "1 Question"])
+def test_a_search_pauses_between_chats(tmp_path: Path, words: str) -> None:
+    with closing(Store(None)) as store:
+        import_into(store, export_of(tmp_path, own=False))
+        before = store.search(words)
+        pauses = Meanwhile(store)
+        assert store.search(words, pauses) == before and before
+        assert pauses.saved >= CHATS
+
+
+@given(json_values, st.data())
+def test_json_is_parsed_value_by_value_like_the_whole(value: object, data: st.DataObject) -> None:
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
+    at = data.draw(st.integers(0, len(text)))
+    for one in (text, f" {text}\n", text[:at], text[:at] + data.draw(st.sampled_from('[]{},:" 1')) + text[at:]):
+        assert _outcome(lambda one=one: parsed(one, lambda: None)) == _outcome(lambda one=one: json.loads(one))
+
+
+def _outcome(work: Callable[[], object]) -> str:
+    with suppress(ValueError):
+        return repr(work())
+    return "not JSON"
