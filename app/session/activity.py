@@ -15,10 +15,13 @@ from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 
 class SessionActivity(QObject):
-    """The gate for replies, comparisons, and pairs: one of them starts at a time.
+    """The gate for replies, comparisons, summaries, and pairs: one of them starts at a time.
 
     Args:
         chat: returns the open chat.
+
+    Attributes:
+        summarizing: whether a summary of the open chat is being written.
     """
 
     changed = Signal()
@@ -35,6 +38,7 @@ class SessionActivity(QObject):
         super().__init__(parent)
         self._loader, self._reply_runner, self._compare_runner = loader, reply_runner, compare_runner
         self._notices, self._chat = notices, chat
+        self.summarizing = False
         for run in (reply_runner, compare_runner):
             run.started.connect(self.changed)
             run.ended.connect(self.changed)
@@ -42,8 +46,13 @@ class SessionActivity(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a reply or a comparison is running."""
-        return self._reply_runner.running or self.comparing
+        """Whether a reply, a comparison, or a summary is running."""
+        return self._reply_runner.running or self.comparing or self.summarizing
+
+    def set_summarizing(self, summarizing: bool) -> None:
+        """Say that a summary of the open chat has begun or ended."""
+        self.summarizing = summarizing
+        self.changed.emit()
 
     @property
     def comparing(self) -> bool:
@@ -71,6 +80,8 @@ class SessionActivity(QObject):
         """Return what runs on the current pair and would be cut off by another, or None."""
         if self.comparing:
             return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
+        if self.summarizing:
+            return Notice(tr("A summary is being written. Wait for it to finish, or cancel it."), until="idle")
         if (title := self.replying_elsewhere) and self._reply_runner.waiting:
             return Notice(
                 tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"

@@ -9,8 +9,9 @@ from app.session.activity import SessionActivity
 from app.session.chat_session import ChatSession
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.next_message import NextMessage
-from app.session.notice import Notice, Notices
+from app.session.notice import Notice, NoticeAction, Notices
 from app.storage.attachments import shown_to
+from app.storage.chat_tree import Chat
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import Commit, Failed, Finished
@@ -69,6 +70,7 @@ class SummaryRunner(QObject):
         )
         self._pieces = []
         self._run = self._engine.submit(request, partial(self._receive, self._pieces))
+        self._activity.set_summarizing(True)
         self.changed.emit()
 
     @Slot()
@@ -79,6 +81,7 @@ class SummaryRunner(QObject):
 
     def _end(self) -> None:
         self._run = None
+        self._activity.set_summarizing(False)
         self.changed.emit()
 
     def _receive(self, pieces: list[str], deliveries: list[Delivery]) -> None:
@@ -88,19 +91,24 @@ class SummaryRunner(QObject):
             match delivery.event:
                 case Commit(channel="answer") as commit:
                     pieces.append(commit.text)
+                case Finished("cancelled"):
+                    self._end()  # the app quits
                 case Finished():
                     self._end()
-                    if summary := "".join(pieces).strip():
-                        self._open_new_chat(summary)
+                    if (summary := "".join(pieces).strip()) and self._session.editing is None:
+                        self._open_new_chat(self._session.chat, summary)
+                    elif summary:
+                        show = partial(self._open_new_chat, self._session.chat, summary)
+                        open_chat = NoticeAction(tr("Open New Chat"), show, needed=True)
+                        self._notices.post(Notice(tr("The summary is ready."), topic="summary", actions=(open_chat,)))
                     else:
                         self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
                 case Failed() as failed:
                     self._end()
                     self._notices.post(Notice(translated(failed), "error", until="chat"))
 
-    def _open_new_chat(self, summary: str) -> None:
-        """Put the summary into a new chat's message, to be edited before sending."""
-        old = self._session.chat
+    def _open_new_chat(self, old: Chat, summary: str) -> None:
+        """Put the summary of a chat into a new chat's message, to be edited before sending."""
         self._session.new_chat()
         self._session.set_settings(replace(old.settings, rolling=False))
         self._message.replace(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}\n\n{self._message.text}")

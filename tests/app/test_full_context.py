@@ -4,6 +4,8 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.message_views import DividerView
 from mlx_engine.contract.requests import LoadPair
@@ -103,6 +105,40 @@ def test_a_summary_can_be_canceled(begin: Begin) -> None:
     bar.cancel.click()
     app.until(lambda: app.engine.closed_early == 1 and not app.services.engine.busy)
     assert app.session.chat is chat and bar.roll.isVisible() and app.message.text == ""
+
+
+@pytest.mark.parametrize("way", ["send", "edit", "quit"])
+def test_a_summary_that_ends_does_not_take_the_chat_away(begin: Begin, way: str) -> None:
+    """It opened a new chat in the middle of a reply or of an edit, and while the app quit."""
+    gate = threading.Event()
+    app = begin(small_engine(*LONG, [commit("We counted."), gate, done()], answer("Four.")))
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
+    app.services.preferences.chat_titles = False
+    fill(app)
+    chat, summary = app.session.chat, app.services.summary
+    summary.start()
+    assert app.activity.busy and app.activity.refusal() is not None
+    app.until(lambda: len(app.engine.requests) == 4)
+    if way == "send":
+        app.session.regenerate(chat.turns[-1])
+        assert app.notices == ["A summary is being written. Wait for it to finish, or cancel it."]
+        summary.cancel()
+        assert not app.activity.busy
+    elif way == "edit":
+        app.session.edit(chat.turns[0])
+        app.type("Question 0, edited")
+        gate.set()
+        app.until(lambda: not summary.running)
+        assert app.message.text == "Question 0, edited" and app.notices[-1] == "The summary is ready."
+        app.press("Open New Chat")
+        assert app.session.chat.empty and app.message.text == "Summary of “Question 0”:\n\nWe counted.\n\n"
+        app.session.open_chat(chat.id)
+        assert app.message.text == "Question 0, edited"
+    else:
+        app.services.close()
+        app.until(lambda: not summary.running)
+    assert app.session.chat is chat
 
 
 def test_the_demo_pair_offers_no_summary(begin: Begin) -> None:
