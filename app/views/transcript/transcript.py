@@ -75,8 +75,8 @@ class Transcript(ScrollingColumn):
         shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
         pairs = zip(shown, turns, strict=False)
         same = next((number for number, (old, new) in enumerate(pairs) if old is not new), min(len(shown), len(turns)))
-        for turn in shown[same:]:
-            self.remove_turn(turn)
+        gone = set(shown[same:])
+        self._remove([index for index, item in enumerate(self.column.items) if item.turn in gone])
         self._append([item for turn in turns[same:] for item in _items(turn)])
 
     @Slot(object, object)
@@ -90,10 +90,6 @@ class Transcript(ScrollingColumn):
     def _open_page(self, index: int, page: int) -> None:
         if (turn := self.column.items[index].turn) is not None:
             open_page(self._theme, turn, page, self)
-
-    @Slot(object)
-    def remove_turn(self, turn: Turn) -> None:
-        self._remove([index for index, item in enumerate(self.column.items) if item.turn is turn])
 
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
