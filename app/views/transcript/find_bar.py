@@ -1,6 +1,7 @@
 """Search in a chat, and keyboard navigation of its links."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,7 +15,7 @@ from app.rendering.page_links import page_in, with_page_links
 from app.rendering.text_marks import TextRange
 from app.text.language import tr
 from app.views.transcript.cited_pages import last_page
-from app.views.transcript.message_column import TextPosition
+from app.views.transcript.message_column import TextPosition, TranscriptItem
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.scrolling_column import ScrollingColumn
 from app.views.transcript.selection import TextSelection, show_link
@@ -48,10 +49,11 @@ class FindBar(QFrame):
         self._words: list[str] = []
         self._next = 0  # the next message to search
         self._resume_at: TextPosition | None = None  # the current hit of the previous search
+        self._grown: set[TranscriptItem] = set()  # to search again
         self._search_timer = QTimer(self, interval=0)
         self._search_timer.timeout.connect(self._search_batch)
         self._refresh_timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
-        self._refresh_timer.timeout.connect(self._search)
+        self._refresh_timer.timeout.connect(self._search_grown)
         set_look(self, "find")
         self.field = QLineEdit()
         self.field.setFrame(False)
@@ -97,10 +99,24 @@ class FindBar(QFrame):
         self.setGeometry(self._view.width() - width - 24, 8, width, self.sizeHint().height())
         self.raise_()
 
-    def refresh(self) -> None:
-        """Schedule another search after messages have changed."""
-        if self._words and not self._refresh_timer.isActive():
-            self._refresh_timer.start()
+    def refresh(self, first: int) -> None:
+        """Search the messages from the index `first` on again, after some came or went."""
+        if not self._words:
+            return
+        kept = bisect_left(self.hits, first, key=_item)
+        if self.current >= kept:
+            self._resume_at, self.current = self.hits[self.current].position, -1
+        del self.hits[kept:]
+        self._next = min(self._next, first)
+        self._search_timer.start()
+        self._mark_hits()
+
+    def refresh_message(self, item: TranscriptItem) -> None:
+        """Search a growing message again soon."""
+        if self._words:
+            self._grown.add(item)
+            if not self._refresh_timer.isActive():
+                self._refresh_timer.start()
 
     @property
     def searching(self) -> bool:
@@ -160,11 +176,30 @@ class FindBar(QFrame):
             self._next += 1
         if self._next >= len(self._column.items) or len(self.hits) >= MAX_HITS:
             self._search_timer.stop()
-            positions = [hit.position for hit in self.hits]
-            if self._resume_at in positions:
-                self.current = positions.index(self._resume_at)
+            if self.current < 0 and self._resume_at is not None:
+                self._go_back_to(self._resume_at)
             self._mark_hits()
         self._show_count()
+
+    @Slot()
+    def _search_grown(self) -> None:
+        """Search messages that have grown again, if the search has passed them."""
+        grown, self._grown = self._grown, set()
+        for index in [at for at, item in enumerate(self._column.items[: self._next]) if item in grown]:
+            current = self.hits[self.current].position if self.current >= 0 else None
+            first, end = bisect_left(self.hits, index, key=_item), bisect_right(self.hits, index, key=_item)
+            after, self.hits, self.current = self.hits[end:], self.hits[:first], -1
+            self._search_message(index)
+            self.hits += after
+            if current is not None:
+                self._go_back_to(current)
+        self._mark_hits()
+        self._show_count()
+
+    def _go_back_to(self, position: TextPosition) -> None:
+        """Make the hit at a position the current one, if it is still there."""
+        positions = [hit.position for hit in self.hits]
+        self.current = positions.index(position) if position in positions else -1
 
     def _search_message(self, index: int) -> int:
         """Search a message and return the cost, which is 0 if the source can't match."""
@@ -188,7 +223,7 @@ class FindBar(QFrame):
         return cost
 
     def _clear_hits(self) -> None:
-        self.hits, self.current, self._next = [], -1, 0
+        self.hits, self.current, self._next, self._grown = [], -1, 0, set()
         self._mark_hits()
 
     def _mark_hits(self) -> None:
@@ -203,6 +238,10 @@ class FindBar(QFrame):
             return
         count = f"{len(self.hits)}{'+' if len(self.hits) >= MAX_HITS or self.searching else ''}"
         self.count.setText(tr("{place} of {count}", place=self.current + 1, count=count) if self.current >= 0 else count)
+
+
+def _item(hit: FindHit) -> int:
+    return hit.position.item
 
 
 def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[TextRange]:

@@ -107,7 +107,7 @@ class Transcript(ScrollingColumn):
         if not self.following:
             self.jump_button.show()
             self._place_jump_button()
-        self.find_bar.refresh()
+        self.find_bar.refresh_message(items[index])
 
     @Slot()
     def clear(self) -> None:
@@ -131,14 +131,16 @@ class Transcript(ScrollingColumn):
             items.insert(below, TranscriptItem("divider"))
             self.column.insert(below, StackEntry(gap=GAP))
             self.column.update_marks()
-            self.find_bar.refresh()
+            self.find_bar.refresh(below)
             self.settle()
 
     def _append(self, items: list[TranscriptItem], deferred: bool = False) -> None:
+        first = len(self.column.items)
         for item in items:
             self.column.items.append(item)
             running = item.kind == "reply" and item.turn is not None and item.turn.reply.running
             self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=running, deferred=deferred))
+        self.find_bar.refresh(first)
         self.settle()
 
     def _remove(self, indexes: list[int]) -> None:
@@ -150,7 +152,7 @@ class Transcript(ScrollingColumn):
         for index in reversed(indexes):
             self.column.remove(index)
         self.column.update_marks()
-        self.find_bar.refresh()
+        self.find_bar.refresh(indexes[0])
         self.settle()
 
     def _make_view(self, item: TranscriptItem) -> QWidget:

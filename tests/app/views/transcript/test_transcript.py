@@ -318,17 +318,6 @@ def test_find_counts_and_visits_the_hits_in_all_messages(show, qtbot: QtBot) -> 
     assert transcript.find_bar.hits == [] and not transcript.find_bar.isVisible()
 
 
-def test_many_turns_are_replaced_in_one_step(show, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    """Stepping an early version of a long chat removed turn by turn, and marked and laid out all others each time."""
-    transcript = show(*(f"Answer {number}" for number in range(40)))
-    first = transcript.column.items[0].turn
-    steps: list[str] = []
-    for name, at in (("update_marks", transcript.column), ("settle", transcript)):
-        monkeypatch.setattr(at, name, lambda *_, name=name, do=getattr(at, name): (steps.append(name), do()))
-    transcript.show_turns([first, *chat_of("Another")])
-    assert len(transcript.column.items) == 4 and len(steps) < 10
-
-
 def test_find_matches_across_styles_and_line_breaks(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("the *quick*\nbrown fox", "nothing")
     assert len(hits(transcript, qtbot, "quick brown")) == 1
