@@ -16,11 +16,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.session.notice import Notice, NoticeAction
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
+from app.storage.chat_search import SearchHit
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.recognition import add_missing
 from app.storage.records import chat_from_json, chat_to_json, files_in, fill
 from app.storage.settings import ChatSettings, Preset, built_in
-from app.storage.store import ChatSummary, Contents, FileUsage, Folder, SearchHit, Snapshot, Store
+from app.storage.store import ChatSummary, Contents, FileUsage, Folder, Growth, Snapshot, Store
 from app.storage.store_thread import Pause, StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
@@ -141,6 +142,11 @@ class ChatLibrary(QObject):
             if old and snapshot.summary.private and not old.private:
                 self.became_private.emit([chat.id])
         self._store.write(lambda store: store.save(snapshot, open_now=is_new), then, chat.id)
+
+    def save_growth(self, chat: Chat, node: Node) -> None:
+        """Save the text of a running reply, whose message is saved already."""
+        growth = Growth.of(node)
+        self._store.write(lambda store: store.save_growth(growth), chat_id=chat.id)
 
     def set_open_chat(self, chat_id: str) -> None:
         """Set the chat to open at the next launch; an empty id means a new chat."""

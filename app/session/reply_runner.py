@@ -132,7 +132,7 @@ class ReplyRunner(QObject):
         length = len(self.turn.reply.answer) + len(self.turn.reply.thinking)
         if length != self._saved_length and self.turn.answered is not None:
             self._saved_length = length
-            self._library.save(self.chat, [self.turn.answered])
+            self._library.save_growth(self.chat, self.turn.answered)
 
     def _receive(self, state: ToolTurn, number: int, deliveries: list[Delivery]) -> None:
         for item in deliveries:

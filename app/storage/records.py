@@ -83,6 +83,11 @@ def details(node: Node) -> _Json:
     return values | {"request": {"system": system} | asked}
 
 
+def growth(reply: Reply) -> _Json:
+    """Return the details that change while a reply's text grows."""
+    return {name: getattr(reply, name) for name in _REPLY if name not in ("stats", "calls", "step_stats")}
+
+
 def _call(record: CallRecord) -> _Json:
     images = [{"at": one.at, "digest": one.digest, "name": one.name, "detail": one.detail} for one in record.images]
     found = asdict(replace(record, images=()))

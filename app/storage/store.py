@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from app.storage import schema
+from app.storage.chat_search import SearchHit, search
 from app.storage.chat_tree import Chat, Node
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, parse_json
 from app.storage.pictures import StoredFile
-from app.storage.records import Row, build_tree, details, files_of, node_from, suppliers, text_of, texts_of_calls
+from app.storage.records import Row, build_tree, details, files_of, growth, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
 from app.storage.stored_drafts import StoredDraft, add_data, erase_lost_drafts, read_drafts, write_draft
@@ -22,12 +23,10 @@ from app.text.plain_text import clean
 
 log = logging.getLogger(__name__)
 
-MAX_HITS = 200
 MAX_COMPARISONS = 500
 FREE_BYTES = 1 << 20  # of the file that stay for later chats
 SHRINK_BYTES = 1 << 22  # given back to the disk in one step
 _INCREMENTAL = 2  # of `PRAGMA auto_vacuum`
-_BEFORE_HIT, _AFTER_HIT = 30, 90  # characters of context in an excerpt
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,6 @@ class FileUsage:
 
 
 @dataclass(frozen=True)
-class SearchHit:
-    """A message that matches a search. `start` and `end` mark a hit in `excerpt`."""
-
-    chat: str
-    message: str
-    excerpt: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
 class Snapshot:
     """A copy of a chat and some messages, which the store's thread saves."""
 
@@ -98,6 +86,22 @@ class Snapshot:
         saved = tuple(nodes)
         files = tuple((node.id, tuple(files_of(node))) for node in saved)
         return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in saved), files)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What has changed in a running reply that is stored already."""
+
+    message: str
+    text: str
+    thinking: str
+    suppliers: str
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, node: Node) -> "Growth":
+        assert node.reply is not None
+        return cls(node.id, *text_of(node), suppliers(node), growth(node.reply))
 
 
 class Store:
@@ -200,6 +204,14 @@ class Store:
             _write(db, snapshot)
             if open_now:
                 self.set_open_chat(snapshot.summary.id)
+
+    def save_growth(self, growth: Growth) -> None:
+        """Save the text of a running reply, without its calls."""
+        self._db.execute(
+            "UPDATE message SET text = ?, thinking = ?, suppliers = ?, "
+            "details = CASE WHEN json_valid(details) THEN json_patch(details, ?) ELSE ? END WHERE id = ?",
+            (clean(growth.text), clean(growth.thinking), growth.suppliers, *2 * (json.dumps(growth.details),), growth.message),
+        )
 
     def save_all(self, snapshots: Iterable[Snapshot], folders: Iterable[Folder] = ()) -> None:
         """Save several chats and their folders, all or none, keeping existing folders."""
@@ -359,36 +371,7 @@ class Store:
             words: what is searched.
             pause: called before each chat.
         """
-        terms = terms_of(words)
-        found: list[SearchHit] = []
-        numbers = self._indexed([term for term in terms if len(term) >= 3])
-        short = [term.casefold() for term in terms if len(term) < 3]  # too short for the trigram index
-        conditions = "".join(" AND instr(folded(text || calls), ?)" for _ in short)
-        query = f"SELECT id, text || calls FROM message WHERE chat = ? AND NOT running{conditions}"
-        for chat in reversed(self.chats()) if terms else ():
-            pause()
-            if numbers is not None and chat.id not in numbers:
-                continue
-            values: list[object] = [chat.id, *short]
-            if numbers is not None:
-                values.append(json.dumps(numbers[chat.id]))
-            among = " AND number IN (SELECT value FROM json_each(?))" if numbers is not None else ""
-            rows = self._db.execute(f"{query}{among} ORDER BY number LIMIT ?", (*values, MAX_HITS - len(found)))
-            found += [_hit(chat.id, message, text, terms) for message, text in rows]
-            if len(found) == MAX_HITS:
-                break
-        return tuple(found)
-
-    def _indexed(self, terms: Sequence[str]) -> dict[str, list[int]] | None:
-        """Return the numbers of the messages with all terms, by chat; None without terms."""
-        if not terms:
-            return None
-        wanted = " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
-        rows = self._db.execute("SELECT chat, number FROM message WHERE number IN (SELECT rowid FROM found WHERE found MATCH ?)", (wanted,))
-        numbers: dict[str, list[int]] = {}
-        for chat, number in rows:
-            numbers.setdefault(chat, []).append(number)
-        return numbers
+        return search(self._db, [chat.id for chat in reversed(self.chats())], words, pause)
 
     def rebuild_index(self) -> None:
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")
@@ -474,22 +457,3 @@ def _record(chat_id: str, node: Node) -> dict[str, Any]:
         "suppliers": suppliers(node),
         "calls": clean(texts_of_calls(node)),
     }
-
-
-def terms_of(words: str) -> list[str]:
-    """Split a search into words and quoted phrases."""
-    found: list[str] = []
-    for index, part in enumerate(clean(words).split('"')):
-        found += [part.strip()] if index % 2 and part.strip() else part.split()
-    return list(dict.fromkeys(found))
-
-
-def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
-    """Return a hit with an excerpt around the first term."""
-    lower = text.lower()
-    places = [(lower.find(term.lower()), len(term)) for term in terms] if len(lower) == len(text) else []
-    at, length = min((place for place in places if place[0] >= 0), default=(0, 0))
-    first, last = max(0, at - _BEFORE_HIT), at + length + _AFTER_HIT
-    start = at - first + (1 if first else 0)
-    excerpt = ("…" if first else "") + text[first:last].replace("\n", " ") + ("…" if last < len(text) else "")
-    return SearchHit(chat, message, excerpt, start, start + length)

@@ -54,7 +54,13 @@ def save(store, snapshot, **options):
     for message in snapshot.messages[-1:]:
         note("kept", len(message["text"]))
 
-Store.save = save
+write_growth = Store.save_growth
+
+def save_growth(store, growth):
+    write_growth(store, growth)
+    note("kept", len(growth.text))
+
+Store.save, Store.save_growth = save, save_growth
 app = QCoreApplication([])
 host = EngineHost(lambda: ScriptedEngine([slow_reply()]))
 services = Services(EngineSwitch(host), DataPaths(folder, folder, folder), Look())
@@ -65,7 +71,13 @@ def hand(chat, nodes, then=None):
         note("handed", len(node.reply.answer))
     hand_over(chat, nodes, then)
 
-services.library.save = hand
+hand_over_growth = services.library.save_growth
+
+def hand_growth(chat, node):
+    note("handed", len(node.reply.answer))
+    hand_over_growth(chat, node)
+
+services.library.save, services.library.save_growth = hand, hand_growth
 seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer, singleShot=True)  # a repeating one would catch up
 
 def second():

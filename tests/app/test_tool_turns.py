@@ -126,6 +126,27 @@ def test_continue_sends_the_finished_calls(begin: Begin) -> None:
     assert app.engine.requests[2].messages == app.engine.requests[1].messages
 
 
+def test_a_growing_reply_is_saved_without_its_calls(begin: Begin, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All results so far were serialized twice a second, on the window's thread."""
+    gate, serialized = Event(), list[str]()
+    script = [calling(PRODUCT), [commit("It is", 2), gate, commit(" 1888264."), done()]]
+    app, _ = with_tools(lambda engine: begin(engine, data=tmp_path), script, calculator="1888264")
+    ask_for_call(app)
+    decide(app, "once")
+    app.until(lambda: app.answer.endswith("It is"))
+    monkeypatch.setattr("app.storage.store.details", lambda node: serialized.append(node.id))
+    app.reply_runner._save_growth()
+    stored: list[Any] = []
+    app.services.store.read(lambda store: store.load(app.session.chat.id), stored.append)
+    app.until(lambda: bool(stored))
+    monkeypatch.undo()
+    reply = stored[0].turns[0].reply
+    assert not serialized and (reply.answer, reply.tokens) == (app.answer, app.session.chat.turns[0].reply.tokens)
+    assert [(one.state, one.result) for one in reply.calls] == [("done", "1888264")]
+    gate.set()
+    app.idle()
+
+
 def test_text_after_a_call_is_continued(begin: Begin) -> None:
     script = [calling(PRODUCT), [commit("It is"), done(reason="length", tokens=1024)], [commit(" 1888264."), done()]]
     app, _ = with_tools(begin, script, calculator="1888264")
