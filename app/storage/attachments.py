@@ -198,24 +198,33 @@ class _Content:
     """The growing text of a message, and its images."""
 
     def __init__(self) -> None:
-        self.text = ""
+        self._pieces: list[str] = []  # adding to one text would copy it for every page
+        self._length = 0
         self.images: list[AttachedImage] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def _add(self, *pieces: str) -> None:
+        self._pieces += pieces
+        self._length += sum(map(len, pieces))
 
     def begin(self, text: str) -> None:
         """Add a paragraph, without empty lines if it follows an image."""
-        after_image = self.images and self.images[-1].at == len(self.text)
-        self.text += text if after_image or not self.text else f"\n\n{text}"
+        after_image = self.images and self.images[-1].at == self._length
+        self._add("" if after_image or not self._length else "\n\n", text)
 
     def add_image(self, name: str, picture: Picture) -> None:
-        self.images.append(AttachedImage(len(self.text), picture.file.data, name, digest=picture.file.digest))
+        self.images.append(AttachedImage(self._length, picture.file.data, name, digest=picture.file.digest))
 
     def add_file(self, file: Attachment) -> None:
         self.begin(f"--- {file.name} ---\n")
         if file.page_list:
             self._add_pages(file.name, file.page_list)
         else:
-            self.text += file.text.strip()
-        self.text += f"\n--- end of {file.name} ---"
+            self._add(file.text.strip())
+        self._add(f"\n--- end of {file.name} ---")
 
     def _add_pages(self, name: str, pages: Sequence[Page]) -> None:
         between, total = "", len(pages)
@@ -223,16 +232,13 @@ class _Content:
             some = list(group)
             if left_out:
                 first, last = some[0].number, some[-1].number
-                self.text += between + (
-                    f"[Page {first} of {total} is left out]"
-                    if first == last
-                    else f"[Pages {first} to {last} of {total} are left out]"
-                )
+                some_pages = f"[Pages {first} to {last} of {total} are left out]"
+                self._add(between, f"[Page {first} of {total} is left out]" if first == last else some_pages)
                 between = "\n\n"
                 continue
             for page in some:
-                self.text += between + page_text(PdfPage(page.number, page.text, why=page.why), total, page.shown)
+                self._add(between, page_text(PdfPage(page.number, page.text, why=page.why), total, page.shown))
                 if page.shown and page.picture is not None:
-                    self.text += "\n"
+                    self._add("\n")
                     self.add_image(f"{name}, page {page.number}", page.picture)
                 between = "\n\n"

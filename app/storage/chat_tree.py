@@ -34,11 +34,15 @@ class Node:
     created: float = field(default_factory=time.time)
     children: list["Node"] = field(default_factory=list)  # versions of the next message, oldest first
     chosen: "Node | None" = None  # the child that is shown
+    _made: tuple[str, tuple[Attachment, ...], Message] | None = None  # the last `message`, and what it was made of
 
     @property
     def message(self) -> Message:
         """A user's message, with its files, as a model gets it that sees."""
-        return message_of(self.text, self.attachments, can_see=True)
+        made = self._made  # a document's text is long, and needed after each pause in typing
+        if made is None or made[0] is not self.text or made[1] is not self.attachments:
+            made = self._made = self.text, self.attachments, message_of(self.text, self.attachments, can_see=True)
+        return made[2]
 
     def add(self, child: "Node", show: bool = True) -> "Node":
         """Add a version of the next message. Show it if `show` or if it is the only one."""

@@ -19,11 +19,12 @@ from app.storage import attached_files
 from app.storage.attached_files import read
 from app.storage.attachments import Attachment, attachments_from, message_of
 from app.storage.chat_export import to_markdown
-from app.storage.chat_tree import Chat
+from app.storage.chat_tree import Chat, Node
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import Message
 from mlx_engine.hardware import child_process
 from mlx_engine.media import media_process, pdfs
 from tests.app.chats import same, texts
@@ -184,6 +185,17 @@ def test_attachments_are_stored_with_their_message(files: list[Attachment], text
 @pytest.mark.parametrize("data", [None, 3, {}, {"name": "a"}, {"name": 1, "text": "b"}])
 def test_an_invalid_attachment_record_is_left_out(data: object) -> None:
     assert attachments_from([data], {}) == ()
+
+
+def test_a_message_is_made_once_until_it_changes() -> None:
+    """The context meter made the messages of a chat again after each pause in typing."""
+    node = Node("user", text="Why?", attachments=(Attachment("a.txt", "A file."),))
+    made = node.message
+    assert node.message is made and made.content.endswith("Why?")
+    node.text = "How?"
+    assert node.message.content.endswith("How?")
+    node.attachments = ()
+    assert node.message == Message("user", "How?")
 
 
 def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:

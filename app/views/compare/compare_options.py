@@ -33,6 +33,7 @@ class CompareOptions(QWidget):
     ) -> None:
         super().__init__()
         self._session, self._activity, self._loader, self._comparer = session, activity, loader, comparer
+        self._counted: tuple[Turn | None, int] = None, 0  # a turn, and the number of messages before its prompt
         self.hint = small_label(theme, look="secondary", wrap=True)
         self.exact = QCheckBox(tr("Guarantee identical text (slower)"))
         self.exact.setToolTip(as_tooltip(tr("Computes all replies in exact mode, so that they can't differ")))
@@ -108,7 +109,9 @@ class CompareOptions(QWidget):
             order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
         else:
             order = tr("The modes run one after the other, with the same seed and settings.")
-        before = messages_before_prompt(repeated.request) if repeated is not None else 0
+        if repeated is not self._counted[0]:  # the request of a long chat takes time, and this is called for each batch of events
+            self._counted = repeated, messages_before_prompt(repeated.request) if repeated is not None else 0
+        before = self._counted[1]
         if before == 1:
             return sentences(order, tr("The message before this prompt is included."))
         return sentences(order, tr("The {count} messages before this prompt are included.", count=before) if before else "")

@@ -121,7 +121,7 @@ def compared(app: Running) -> CompareDialog:
     return app.dialog(CompareDialog)
 
 
-def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> None:
+def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
@@ -131,6 +131,11 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(begin: Start) -> N
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
     assert "The 2 messages before this prompt are included." in app.dialog(CompareDialog).options.hint.text()
     assert app.dialog(CompareDialog).record.before == 2
+    made: list[str] = []
+    monkeypatch.setattr("app.views.compare.compare_options.messages_before_prompt", lambda request: made.append("") or 2)
+    for _ in range(5):
+        app.dialog(CompareDialog).refresh()
+    assert made == [], "the request isn't made again for each batch of events"
 
 
 def test_comparing_during_a_reply_says_why_it_is_not_possible(begin: Start) -> None:
