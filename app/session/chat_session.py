@@ -180,9 +180,6 @@ class ChatSession(QObject):
             example: a built-in server that is turned on for this chat, if the message is sent.
         """
         prompt = clean(prompt).strip()
-        if self._attachments.busy:
-            self._notices.post(Notice(tr("A file is still being read. Try again in a moment, or remove the file."), until="read"))
-            return False
         if not prompt and not files:
             self._notices.post(Notice(tr("Write a message first."), until="chat"))
             return False

@@ -31,7 +31,7 @@ class NextMessage(QObject):
         note: what the message or reply waits for, or an empty string.
     """
 
-    changed = Signal()  # `note`, `locked`, or `obstacle`
+    changed = Signal()  # `note` or `obstacle`
     replaced = Signal()  # the app has changed the text
 
     def __init__(
@@ -61,7 +61,8 @@ class NextMessage(QObject):
         self._chat = session.chat  # in which the message or reply waits
         self._paused_until = 0.0  # on the monotonic clock
         meter.changed.connect(self._show_obstacle)
-        for signal in (meter.changed, loader.changed, loader.loaded, tools.changed, activity.changed, session.pages_changed):
+        waited_for = (meter, loader, tools, activity, attachments)
+        for signal in (*(one.changed for one in waited_for), loader.loaded, session.pages_changed):
             signal.connect(self._send_waiting)
         session.delayed.connect(self._delay)
         session.edit_canceled.connect(self._give_up_edit)
@@ -70,6 +71,7 @@ class NextMessage(QObject):
         session.turn_added.connect(self._claim_draft)
         drafts.read.connect(self._show_draft)
         attachments.changed.connect(drafts.save_soon)
+        attachments.refused.connect(self.cancel)  # the message isn't sent without the file
         attachments.set_files(self._shown.files)
         for signal in (session.turn_added, session.turns_changed):
             signal.connect(self.cancel)
@@ -85,9 +87,9 @@ class NextMessage(QObject):
         if text != self._shown.text:
             self._shown.text = text
             self._drafts.save_soon()
+            if self._waiting:
+                self.cancel()  # what is half written isn't sent
         self._meter.set_draft(text)
-        if self._after is not None:
-            self.cancel()
 
     def replace(self, text: str) -> None:
         """Set the text to something that the user hasn't typed."""
@@ -169,11 +171,6 @@ class NextMessage(QObject):
     # Sending
 
     @property
-    def locked(self) -> bool:
-        """Whether the message can't be changed until it is sent."""
-        return self._waiting and self._after is None
-
-    @property
     def obstacle(self) -> str:
         """Why the message doesn't fit into the context, or an empty string."""
         use = self._meter.use
@@ -210,13 +207,15 @@ class NextMessage(QObject):
         if self._delayed is not None and not has_message:
             return  # the note says what the reply waits for
         note, after = "", None
-        if has_message and activity.replying_here and not self._attachments.busy:
+        if has_message and activity.replying_here:
             after = self._reply_runner.turn
             note = tr("The message will be sent when the reply has ended.")
             if self._reply_runner.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and not activity.busy and not self._attachments.busy:
-            if loader.running:
+        elif has_message and not activity.busy:
+            if self._attachments.busy:
+                note = tr("The message will be sent when its files have been read.")
+            elif loader.running:
                 note = tr("The message will be sent when the models have loaded.")
             elif self._session.tools_starting():
                 note = tr("The message will be sent when the tools are ready.")

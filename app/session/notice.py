@@ -24,8 +24,8 @@ class Notice:
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
     # Outdated once models load, generation ends, another chat opens, the server has no error, mcp.json or the endpoints can be
-    # read, the message fits, or files are read.
-    until: Literal["", "loaded", "idle", "chat", "server", "tools", "connections", "fits", "read"] = ""
+    # read, or the message fits.
+    until: Literal["", "loaded", "idle", "chat", "server", "tools", "connections", "fits"] = ""
     again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()

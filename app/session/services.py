@@ -129,7 +129,6 @@ class Services(QObject):
             ("server", (self.server.changed,), lambda: not self.server.error),
             ("tools", (self.tools.changed,), lambda: not self.tools.problem),
             ("connections", (endpoints.changed,), lambda: not endpoints.problem),
-            ("read", (attachments.changed,), lambda: not attachments.busy),
         ):
             for signal in signals:
                 signal.connect(partial(self._clear_if, until, over))

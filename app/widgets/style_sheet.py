@@ -51,7 +51,6 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
     QFrame[look="upright"] {{ background: {c.line}; max-width: 1px; min-width: 1px; border: none; }}
     QTextEdit, QPlainTextEdit {{ background: transparent; border: none; {selection} }}
-    QPlainTextEdit[look="locked"] {{ color: {c.faint}; }}
     QPlainTextEdit[look="field"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px;
         color: {c.text}; }}
     QPlainTextEdit[look="field"]:focus, QLineEdit[look="search"]:focus {{ border-color: {c.accent}; }}

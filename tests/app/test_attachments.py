@@ -267,19 +267,25 @@ def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(
     assert [one.name for one in app.attachments.files] == ["new.txt"] and app.message.text == "Second"
 
 
-def test_a_message_cannot_be_sent_while_its_file_is_being_read(begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_message_waits_until_its_file_has_been_read(
+    begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch, readable: bool
+) -> None:
     app = begin()
     gate = threading.Event()
     monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (gate.wait(60), read(path))[1])
-    app.attachments.attach([file("n.txt", b"content")])
+    app.attachments.attach([file("n.txt", b"content" if readable else b"\0\1")])
     app.send("What does it say?")
     assert not app.activity.busy and app.message.text == "What does it say?"
-    assert "still being read" in app.notices[-1]
+    assert app.message.note == "The message will be sent when its files have been read." and app.notices == []
     gate.set()
-    app.until(lambda: not app.attachments.reading)
-    assert app.notices == []
-    app.ask("What does it say?")
-    assert "content" in app.engine.requests[-1].messages[-1].content and app.attachments.files == []
+    app.until(lambda: not app.attachments.reading and not app.message.note and not app.activity.busy)
+    if readable:
+        assert "content" in app.engine.requests[-1].messages[-1].content and app.attachments.files == []
+    else:
+        app.until(lambda: not app.meter.counting)
+        assert app.message.text == "What does it say?" and not app.engine.requests, "it isn't sent without the file"
+        assert "n.txt" in app.notices[-1]
 
 
 def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:

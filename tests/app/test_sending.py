@@ -183,19 +183,21 @@ def loading(start: Callable[..., App], engine: ScriptedEngine) -> tuple[App, thr
     app.start()
     app.send("Too soon")
     assert app.message.text == "Too soon" and not engine.requests
-    assert app.message.note == "The message will be sent when the models have loaded." and app.message.locked
+    assert app.message.note == "The message will be sent when the models have loaded."
     return app, gate
 
 
 def test_a_message_sent_while_loading_is_sent_when_the_models_have_loaded(start: Start) -> None:
     app, gate = loading(start, ScriptedEngine())
     composer, bar = app.window.composer, app.window.foot.waiting
-    assert bar.isVisible() and bar.label.text() == app.message.note and not composer.button.isEnabled()
-    QTest.keyClicks(composer.field, " and more")
-    assert composer.text == "Too soon"  # it can't change while it waits
+    assert bar.isVisible() and bar.label.text() == app.message.note
+    QTest.keyClicks(composer.field, "!")
+    assert composer.text == "!Too soon" and not bar.isVisible(), "what is being edited isn't sent"
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
+    assert bar.isVisible()
     gate.set()
     app.until(lambda: bool(app.session.chat.turns) and not app.activity.busy)
-    assert app.session.chat.turns[0].prompt == "Too soon" and composer.text == ""
+    assert app.session.chat.turns[0].prompt == "!Too soon" and composer.text == ""
     assert not bar.isVisible() and app.notices == []
     QTest.keyClicks(composer.field, "More")
     assert composer.text == "More"
@@ -211,7 +213,7 @@ def test_a_message_that_waits_for_the_models_can_be_kept(begin: Begin, how: str)
         app.session.new_chat()
     gate.set()
     app.until(lambda: not app.loader.running)
-    assert not app.message.note and not app.message.locked
+    assert not app.message.note
     assert app.message.text == "Too soon" and not engine.requests
 
 

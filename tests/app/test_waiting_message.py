@@ -181,10 +181,10 @@ def test_a_message_that_waited_for_models_is_kept_if_they_cannot_be_loaded(begin
     app = begin(engine, loaded=False)
     app.start()
     app.send("One")
-    assert app.message.note == "The message will be sent when the models have loaded." and app.message.locked
+    assert app.message.note == "The message will be sent when the models have loaded."
     gate.set()
     app.until(lambda: not app.loader.running)
-    assert app.message.text == "One" and not app.message.note and not app.message.locked
+    assert app.message.text == "One" and not app.message.note
     assert app.notices == ["No memory."]  # and none about the message, which the user didn't send just now
     engine.load_error = None
     app.activity.use()

@@ -71,7 +71,7 @@ class Composer(QFrame):
         self._show_text()
         self.field.textChanged.connect(self._write)
         message.replaced.connect(self._show_text)
-        message.changed.connect(self._show_message)
+        message.changed.connect(self._show_button)
         self._show_button()
 
     @Slot(object)
@@ -102,16 +102,6 @@ class Composer(QFrame):
             self.field.moveCursor(QTextCursor.MoveOperation.End)
 
     @Slot()
-    def _show_message(self) -> None:
-        """Show whether the message can be changed and sent."""
-        locked = self._message.locked
-        self.field.setReadOnly(locked)
-        set_look(self.field, "locked" if locked else "")
-        self.files.setEnabled(not locked)
-        self.attach_button.setEnabled(not locked)
-        self._show_button()
-
-    @Slot()
     def focus(self) -> None:
         self.field.setFocus()
 
@@ -135,10 +125,9 @@ class Composer(QFrame):
     @Slot()
     def _show_button(self) -> None:
         obstacle = self._message.obstacle
-        allowed = not obstacle and not self._message.locked
-        ready = self._busy or bool(allowed and (self._message.text.strip() or self._attachments.files))
+        ready = self._busy or bool(not obstacle and (self._message.text.strip() or self._attachments.files))
         self.button.show_as("stop" if self._busy else "send", ready)
-        self.button.setEnabled(self._busy or allowed)
+        self.button.setEnabled(self._busy or not obstacle)
         if obstacle and not self._busy:
             self.button.setToolTip(as_tooltip(obstacle))
 
@@ -249,7 +238,7 @@ class _Field(QPlainTextEdit):
         if event.key() == Qt.Key.Key_Escape and self._composer.banner.isVisible():
             self._composer.edit_cancelled.emit()
             return
-        if enter and not self.isReadOnly():
+        if enter:
             self.textCursor().insertBlock()  # Qt would insert U+2028
             self.ensureCursorVisible()
             return
@@ -259,8 +248,6 @@ class _Field(QPlainTextEdit):
             self.paged.emit(step)
             return
         super().keyPressEvent(event)
-        if self.isReadOnly() and event.text().isprintable():
-            event.accept()  # otherwise the window would send the key back
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
