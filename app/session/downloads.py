@@ -83,7 +83,8 @@ class Downloads(QObject):
         self.process.received.connect(self._follow_lines)
         self.process.ended.connect(self._follow_end)
         self._closed = False
-        self._suspended: Callable[[], None] | None = None  # called after the process has ended
+        self._suspended = 0  # calls of `suspend` without one of `resume`
+        self._when_ended: list[Callable[[], None]] = []  # called after the process has ended
         self._pending: list[tuple[str, Pair]] = []  # commands for the next process
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_MS)  # the reported queue may lack the latest command
         self._idle_timer.timeout.connect(self._end_if_idle)
@@ -96,7 +97,7 @@ class Downloads(QObject):
 
     def follow(self, queued: tuple[QueuedPair, ...]) -> None:
         """Show a queue that another program has changed, unless the process runs."""
-        if not self.process.running and self._suspended is None and not self.problem:
+        if not self.process.running and not self._suspended and not self.problem:
             self._show_queue(queued)
             self.changed.emit()
 
@@ -123,31 +124,47 @@ class Downloads(QObject):
         self.process.send({"do": "limit", "bytes_per_s": rate})
 
     def suspend(self, then: Callable[[], None]) -> None:
-        """End the process, then call `then`. No process starts before `resume`."""
-        self._suspended = then
-        if self.process.running:
+        """End the process, then call `then`. No process starts before `resume`.
+
+        Several parts may suspend the downloads, each with its own `resume`.
+        """
+        self._suspended += 1
+        self._when_ended.append(then)
+        if not self.process.running:
+            self._call_when_ended()
+        elif len(self._when_ended) == 1:  # otherwise, the process is ending
             self.process.finish(2 * EXIT_MS)
-        else:
+
+    def _call_when_ended(self) -> None:
+        waiting, self._when_ended = self._when_ended, []
+        for then in waiting:
             then()
 
     def resume(self) -> None:
-        """Continue after `suspend`."""
-        self._suspended = None
+        """Continue after `suspend`, unless another part still suspends the downloads."""
+        self._suspended -= 1
+        if self._suspended:
+            return
         added = {pair: self.pairs[pair] for _, pair in self._pending if pair in self.pairs}
         self.load(QueueFile().read())
         self.pairs |= added
         self._send_pending()
 
+    def _end_idling(self) -> None:
+        """Continue after the process has ended because there was nothing to do."""
+        self._suspended -= 1
+        if not self._suspended:
+            self._send_pending()
+
     def _send_pending(self) -> None:
-        self._suspended = None
         commands, self._pending = self._pending, []
         for command, pair in commands:
             self._send(command, pair)
 
     @Slot()
     def _end_if_idle(self) -> None:
-        if self.process.running and self._suspended is None and not self.running:
-            self.suspend(self._send_pending)
+        if self.process.running and not self._suspended and not self.running:
+            self.suspend(self._end_idling)
 
     @property
     def running(self) -> bool:
@@ -165,7 +182,7 @@ class Downloads(QObject):
             self.process.start()
 
     def _send(self, command: str, pair: Pair) -> None:
-        if self._suspended is not None:
+        if self._suspended:
             self._pending.append((command, pair))
         else:
             self.problem = ""
@@ -177,8 +194,8 @@ class Downloads(QObject):
     def _follow_end(self, started: bool) -> None:
         if not started:
             self.problem = tr("Can't start the download process. If you moved or replaced Slipstream, restart it.")
-        if self._suspended is not None:
-            self._suspended()
+        if self._when_ended:
+            self._call_when_ended()
         elif not self._closed and self.running:
             self.problem = self.problem or tr("The download process stopped unexpectedly. Click Resume to continue.")
             for pair, one in self.pairs.items():

@@ -2,13 +2,16 @@
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from huggingface_hub import constants
 from PySide6.QtCore import QProcess
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
+from app.session.downloads import Downloads
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
@@ -91,6 +94,22 @@ def test_a_download_continues_after_a_token_was_saved(begin: Start, hub: LocalHu
     app.until(lambda: state(app) == "ready")
     app.until(lambda: not downloads.pairs)
     assert (HubCache().folder("owner/other") / "refs/main").is_file()
+
+
+def test_a_restart_of_the_process_does_not_forget_a_move_of_the_models(qapp: QApplication) -> None:
+    """A hub that was changed while the process was ending replaced the move, which then never began."""
+    downloads, done = Downloads(), list[str]()
+    process = SimpleNamespace(running=True, finish=lambda ms: None, send=lambda message: None)
+    process.start = lambda: (done.append("process"), setattr(process, "running", True))
+    downloads.process = process  # type: ignore[assignment]
+    downloads.suspend(lambda: done.append("move"))
+    downloads.suspend(downloads.resume)
+    process.running = False
+    downloads._follow_end(True)
+    downloads.add(PAIR)
+    assert done == ["move"], "no process runs during the move"
+    downloads.resume()
+    assert done == ["move", "process"]
 
 
 def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> None:
