@@ -15,7 +15,9 @@ from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 
 class SessionActivity(QObject):
-    """The gate for replies, comparisons, summaries, and pairs: one of them starts at a time.
+    """The gate for replies, comparisons, summaries, and pairs.
+
+    One of them starts at a time.
 
     Args:
         chat: returns the open chat.
@@ -100,7 +102,7 @@ class SessionActivity(QObject):
         if self._loader.running:
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self._loader.pair is None:
-            return Notice(tr("No models are loaded."), offer="load")
+            return Notice(tr("No models are loaded."), offer="load", until="pair")
         return Notice(why, offer="load", until="chat") if (why := self.why_private) else None
 
     def can_start(self) -> bool:

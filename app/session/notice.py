@@ -23,9 +23,9 @@ class Notice:
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    # Outdated once models load, generation ends, another chat opens, the server has no error, mcp.json or the endpoints can be
-    # read, or the message fits.
-    until: Literal["", "loaded", "idle", "chat", "server", "tools", "connections", "fits"] = ""
+    # Outdated once models load or a pair is loaded, generation ends, another chat opens or a message is sent, the server has no
+    # error, mcp.json or the endpoints can be read, or the message fits.
+    until: Literal["", "loaded", "pair", "idle", "chat", "server", "tools", "connections", "fits"] = ""
     again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()
@@ -59,9 +59,9 @@ class Notices(QObject):
         self._show([*others, new])
         self.posted.emit(new)
 
-    def clear(self, until: str = "") -> None:
-        """Remove all notices, or those with this `until`."""
-        self._show([one for one in self.valid if until and one.until != until and not (until == "chat" and one.passing)])
+    def clear(self, until: str) -> None:
+        """Remove the notices with this `until`."""
+        self._show([one for one in self.valid if one.until != until and not (until == "chat" and one.passing)])
 
     def clear_passing(self) -> None:
         """Remove the notices that were shown long enough."""

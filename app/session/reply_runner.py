@@ -169,7 +169,7 @@ class ReplyRunner(QObject):
                 state.replied("error", reply.answer, reply.thinking)
                 reply.calls = state.calls
                 if reply.revert():
-                    self.notified.emit(Notice(translated(failed), "error"))
+                    self.notified.emit(Notice(translated(failed), "error", until="chat"))
 
     def _proceed(self) -> None:
         """Start calls that are allowed.

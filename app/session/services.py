@@ -119,13 +119,13 @@ class Services(QObject):
 
     def _clear_outdated_notices(self) -> None:
         """Clear notices once what they wait for has happened: see `Notice.until`."""
-        activity, loader, attachments, endpoints = self.activity, self.loader, self.attachments, self.picker.endpoints
+        activity, loader, endpoints = self.activity, self.loader, self.picker.endpoints
         started = (loader.changed, loader.loaded, activity.changed, self.session.chat_changed)
         for until, signals, over in (
-            ("", (self.session.turn_added,), lambda: True),
-            ("chat", (self.session.chat_changed,), lambda: True),
+            ("chat", (self.session.chat_changed, self.session.turn_added), lambda: True),
             ("idle", started, lambda: not activity.busy),
             ("loaded", started, lambda: not loader.running),
+            ("pair", (loader.loaded,), lambda: loader.pair is not None),
             ("server", (self.server.changed,), lambda: not self.server.error),
             ("tools", (self.tools.changed,), lambda: not self.tools.problem),
             ("connections", (endpoints.changed,), lambda: not endpoints.problem),

@@ -82,6 +82,26 @@ def test_notices_stay_when_another_chat_is_opened(begin: Begin) -> None:
     app.until(lambda: app.session.chat.id == one)
     assert app.notices == ["Disk problem."]
     app.ask("More")
+    assert app.notices == ["Disk problem."]
+
+
+def test_sending_a_message_keeps_the_notices_that_wait_for_the_user(begin: Begin) -> None:
+    """It removed the button of an import, errors, and what the user had to see."""
+    app = begin()
+    add = NoticeAction("Add Messages", lambda: None, needed=True)
+    lasting = [Notice("An error.", "error"), Notice("Downloaded.", stays=True), Notice("Newer.", actions=(add,))]
+    for notice in (*lasting, Notice("Exported."), Notice("It failed.", "error", until="chat")):
+        app.services.notices.post(notice)
+    app.ask("One")
+    assert app.notices == [notice.text for notice in lasting]
+
+
+def test_a_notice_that_no_models_are_loaded_goes_away_once_a_pair_is(begin: Begin) -> None:
+    app = begin(loaded=False)
+    app.type("One")
+    app.message.send()
+    assert app.notices == ["No models are loaded."]
+    app.load()
     assert app.notices == []
 
 

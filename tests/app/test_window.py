@@ -231,7 +231,7 @@ def test_a_startup_problem_is_reported_once(begin: Begin) -> None:
     app = begin(temporary=True)
     assert len(app.notices) == 1 and "Can't write to your home folder" in app.notices[0]
     app.ask("Hi")
-    assert app.notices == []
+    assert len(app.notices) == 1, "it stays until the user closes it"
 
 
 # The switches

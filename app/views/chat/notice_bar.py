@@ -59,13 +59,13 @@ class NoticeBar(QFrame):
 
     @Slot()
     def _use_demo(self) -> None:
-        self._notices.clear()
+        self._notices.close_latest()
         self.use_demo.emit()
 
     @Slot()
     def _connect_again(self) -> None:
         name = self._notices.valid[-1].again
-        self._notices.clear()
+        self._notices.close_latest()
         self.connect_again.emit(name)
 
     @Slot()
