@@ -65,6 +65,7 @@ class ChatSession(QObject):
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # id of the chat being read
+        self._stays = False  # whether the new chat of the launch stays open
         self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
         self._unsaved: Chat | None = None  # chat with changed settings
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
@@ -319,9 +320,13 @@ class ChatSession(QObject):
         self.turns_changed.emit(chat.turns)
         self.settings_changed.emit()
 
+    def stay(self) -> None:
+        """Stay in the open chat, whatever is being opened."""
+        self._opening, self._stays = "", True
+
     @Slot(str)
     def _open_last(self, chat_id: str) -> None:
-        if chat_id and self.chat.empty:
+        if chat_id and self.chat.empty and not self._stays:
             self.open_chat(chat_id)
 
     @Slot(object)

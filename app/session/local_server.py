@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance, Slot
 
 from app.session.activity import SessionActivity
 from app.session.notice import Notice
@@ -80,7 +81,7 @@ class LocalServer(QObject):
         self.activity: tuple[LiveRequest, ...] = ()
         self.tok_s: float | None = None
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
-        self._log_handler = _LogHandler(self.logged.emit)
+        self._log_handler = _LogHandler(partial(self._report, self.logged))
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self.refresh)
         self._load_wanted.connect(self._load)
@@ -125,7 +126,7 @@ class LocalServer(QObject):
         """Replace the API key with a new one."""
         from mlx_engine.api_server.api_key import new_key
 
-        threading.Thread(target=lambda: self._key_found.emit(*new_key()), name="keychain", daemon=True).start()
+        threading.Thread(target=lambda: self._report(self._key_found, *new_key()), name="keychain", daemon=True).start()
 
     @Slot()
     def refresh(self) -> None:
@@ -170,11 +171,11 @@ class LocalServer(QObject):
             listener = Listener(HOST, port)
             if not key:
                 key, kept = stored_key()
-                self._key_found.emit(key, kept)
-            models = ServedModels(self._client, None, load=self._load_wanted.emit)
+                self._report(self._key_found, key, kept)
+            models = ServedModels(self._client, None, load=partial(self._report, self._load_wanted))
             api = Api(models, Guard(HOST, key))
             with announced(listener.url) if port else nullcontext():
-                loop.run_until_complete(listener.serve(api, stop, lambda: self._ready.emit(api, listener.url)))
+                loop.run_until_complete(listener.serve(api, stop, lambda: self._report(self._ready, api, listener.url)))
         except UserError as found:
             error = found
         except Exception:
@@ -186,7 +187,12 @@ class LocalServer(QObject):
             _log.removeHandler(self._log_handler)
             loop.run_until_complete(_end_requests())
             loop.close()
-            self._ended.emit(error)
+            self._report(self._ended, error)
+
+    def _report(self, signal: SignalInstance, *values: object) -> None:
+        """Emit a signal from another thread, unless the window has been deleted."""
+        with suppress(RuntimeError):
+            signal.emit(*values)
 
     @Slot(object, str)
     def _show_ready(self, api: "Api", url: str) -> None:

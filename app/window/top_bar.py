@@ -101,7 +101,8 @@ class TopBar(QWidget):
 
     def _state(self) -> str:
         """Return how the next reply differs, or how far this Mac is measured."""
-        running, calibration = self._reply_runner.turn, self._loader.calibration
+        runner, calibration = self._reply_runner, self._loader.calibration
+        running = runner.turn if runner.chat is self._session.chat else None
         if running is not None and running.reply.mode != self._session.next_mode:
             return tr("Next reply: {mode}", mode=mode_names()[self._session.next_mode])
         if not calibration.running or calibration.progress is None:

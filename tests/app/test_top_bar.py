@@ -1,11 +1,12 @@
 """The bar above the chat."""
 
+import threading
 from dataclasses import replace
 
 from PySide6.QtWidgets import QMenu
 
 from tests.app.conftest import Start
-from tests.app.scripted_engine import PAIR, ScriptedEngine
+from tests.app.scripted_engine import PAIR, ScriptedEngine, commit
 
 
 def test_controls_that_do_not_fit_move_into_a_menu(start: Start) -> None:
@@ -26,3 +27,14 @@ def test_controls_that_do_not_fit_move_into_a_menu(start: Start) -> None:
     actions["Thinking"].trigger()
     assert app.session.thinking != before
     menu.close()
+
+
+def test_the_next_reply_is_announced_only_in_the_chat_whose_reply_runs(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
+    bar = app.window.top_bar
+    app.send("One")
+    app.until(lambda: app.activity.replying_here)
+    app.run("dflash")
+    assert bar.state.text() == "Next reply: Plain"
+    app.run("new_chat")
+    assert bar.state.text() == ""

@@ -1,12 +1,14 @@
 """A message that is sent during the chat's reply waits for the reply to end."""
 
 import threading
+from pathlib import Path
 from typing import get_args
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.storage.attached_files import read
 from mlx_engine.mcp.approvals import Decision
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
@@ -163,6 +165,23 @@ def test_a_waiting_message_that_is_not_sent_stays_in_the_composer(begin: Begin, 
     assert app.message.text == ("Two or three" if way == "edit" else "Two")
 
 
+def test_a_message_that_waits_at_launch_stays_in_its_new_chat(begin: Begin, tmp_path: Path) -> None:
+    """The chat that was open last got it."""
+    app = begin(data=tmp_path)
+    app.ask("Last")
+    app.quit()
+    engine = ScriptedEngine()
+    engine.load_gate = gate = threading.Event()
+    again = begin(engine, loaded=False, data=tmp_path)
+    again.start()
+    again.send("Early")
+    assert again.message.note == "The message will be sent when the models have loaded."
+    again.until(lambda: again.library.read)
+    gate.set()
+    again.until(lambda: len(engine.requests) == 1 and not again.activity.busy)
+    assert again.texts == [("Early", "Fine.")] and len(again.library.entries) == 2
+
+
 def test_a_message_waits_while_the_files_of_another_pair_are_checked(begin: Begin) -> None:
     """The old pair is still loaded then, but the reply would run on the new one."""
     app = begin()
@@ -191,3 +210,28 @@ def test_a_message_that_waited_for_models_is_kept_if_they_cannot_be_loaded(begin
     app.until(lambda: app.loader.pair is not None)
     app.until(lambda: not app.meter.counting)
     assert not engine.requests and app.message.text == "One"
+
+
+def test_a_file_that_is_attached_goes_with_the_message_that_waits(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attaching took the message out of the queue, and said that a file was still being read."""
+    gate = threading.Event()
+    app = begin(ScriptedEngine([[gate, commit("First."), done()]]))
+    app.send("One")
+    app.send("Two")
+    waits = app.message.note
+    assert waits
+    reading = threading.Event()
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (reading.wait(60), read(path))[1])
+    (note := tmp_path / "n.txt").write_text("content")
+    app.attachments.attach([note])
+    app.until(lambda: bool(app.attachments.reading))
+    assert app.message.note == waits and app.notices == []
+    gate.set()
+    app.until(lambda: not app.activity.busy)
+    assert app.message.note == "The message will be sent when its files have been read."
+    reading.set()
+    app.until(lambda: len(app.engine.requests) == 2 and not app.activity.busy)
+    sent = app.engine.requests[-1].messages[-1].content
+    assert sent.endswith("Two") and "content" in sent
