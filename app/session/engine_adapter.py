@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -72,9 +71,12 @@ class EngineAdapter(QObject):
     def _receive(self, items: list[tuple[Receive, Delivery]]) -> None:
         ended = sum(delivery.event is None for _, delivery in items)
         self._running -= ended
-        for receive, group in groupby(items, key=lambda item: item[0]):
+        batches: dict[Receive, list[Delivery]] = {}  # one each: replies that run at the same time take turns
+        for receive, delivery in items:
+            batches.setdefault(receive, []).append(delivery)
+        for receive, batch in batches.items():
             try:
-                receive([delivery for _, delivery in group])
+                receive(batch)
             except Exception:  # a bug in one receiver must not lose the events of others
                 sys.excepthook(*sys.exc_info())
         if ended and not self.busy:

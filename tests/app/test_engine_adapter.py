@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -89,6 +90,16 @@ def test_events_arrive_in_batches_complete_and_in_order(qtbot: QtBot) -> None:
     assert text == " ".join(str(number) for number in range(3000))
     assert isinstance(events[-2], Finished)
     assert recorder.batches < len(events) / 10
+
+
+def test_replies_that_take_turns_get_one_batch_each(qtbot: QtBot) -> None:
+    """Each event of a reply was a batch, and so a refresh of its view."""
+    adapter = EngineAdapter(SimpleNamespace())  # type: ignore[arg-type]
+    got: list[tuple[str, list[object]]] = []
+    receivers = [lambda batch, name=name: got.append((name, [one.event for one in batch])) for name in "ab"]
+    events = [commit(str(number)) for number in range(6)]
+    adapter._receive([(receivers[number % 2], Delivery(event, 0.0)) for number, event in enumerate(events)])
+    assert got == [("a", events[::2]), ("b", events[1::2])]
 
 
 @pytest.mark.parametrize("where", ["load", "generate", "make"])
