@@ -100,14 +100,17 @@ class ReplyRunner(QObject):
             if self._state.over:
                 self._proceed()
 
-    def decide(self, call_id: str, decision: Decision) -> None:
-        """Allow or deny a call that waits for the user."""
-        if self._state is not None and self._state.decide(call_id, decision):
+    def decide(self, turn: Turn, call_id: str, decision: Decision) -> None:
+        """Allow or deny a call of a turn that waits for the user.
+
+        The ID of a call is unique in its turn only.
+        """
+        if turn is self.turn and self._state is not None and self._state.decide(call_id, decision):
             self._proceed()
 
-    def cancel_call(self, call_id: str) -> None:
-        """Cancel a running call. The reply continues with the call's error."""
-        if self._state is not None:
+    def cancel_call(self, turn: Turn, call_id: str) -> None:
+        """Cancel a running call of a turn. The reply continues with the call's error."""
+        if turn is self.turn and self._state is not None:
             self._state.cancel(call_id)
 
     def _submit(self, state: ToolTurn, _: object = None) -> None:

@@ -351,7 +351,7 @@ def test_results_of_calls_keep_their_images_for_a_pair_that_sees() -> None:
     run.start(turn, chat, turn.request, {"calculator": CALCULATOR}, can_see=False)
     for event in (ToolCall("1", "calculator", "{}"), done(reason="tool_calls"), None):
         requests[-1][1]([Delivery(event, 0.0)])
-    run.decide("1", "once")
+    run.decide(turn, "1", "once")
     shown = AttachedImage(3, b"screenshot", "shot.png")
     calls[0](ToolResult("A: B", images=(shown,)))
     assert requests[-1][0].messages[-1].content == "A: \n[image: shot.png, not shown]\nB"

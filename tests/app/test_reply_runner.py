@@ -55,7 +55,9 @@ class Replies(RuleBasedStateMachine):
         self.ended: list[Turn] = []
         self.turns: list[Turn] = []
         tools = SimpleNamespace(approvals=Approvals(), call=self.call)
-        self.run = ReplyRunner(SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save), tools)  # type: ignore[arg-type]
+        self.run = ReplyRunner(
+            SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save, save_growth=lambda *_: None), tools
+        )  # type: ignore[arg-type]
         self.run.ended.connect(lambda: self.ended.append(self.turns[-1]))
         self.chat = Chat()
 
@@ -143,7 +145,7 @@ class Replies(RuleBasedStateMachine):
             if record.state == "waiting" and decision != "deny":
                 self.approved.add((self.turns[-1], record.call.id))
                 self.always |= {record.tool} if decision == "always" else set()
-            self.run.decide(record.call.id, decision)
+            self.run.decide(self.turns[-1], record.call.id, decision)
 
     @rule(data=st.data(), error=st.sampled_from([None, EngineText("tool_failed", ""), EngineText("tool_canceled", "")]))
     def a_result_arrives(self, data: st.DataObject, error: EngineText | None) -> None:

@@ -97,7 +97,7 @@ def test_stopping_at_the_question_records_what_was_stopped(begin: Begin) -> None
     assert ended(app) and states(app) == ["stopped"] and not tools.called
     reply = app.session.chat.turns[-1].reply
     assert (reply.reason, reply.can_continue, reply.calls[0].result) == ("cancelled", True, STOPPED)
-    app.reply_runner.decide("call_1", "always")  # a late click
+    app.reply_runner.decide(app.session.chat.turns[-1], "call_1", "always")  # a late click
     assert not app.tools.approvals.always() and not tools.called
 
 
@@ -193,6 +193,23 @@ def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
     assert finished == [3]
 
 
+def test_a_decision_on_a_turn_leaves_calls_of_others_with_the_same_id_alone(begin: Begin) -> None:
+    """Some endpoints name the first call of each reply “call_0”."""
+    script = [calling(PRODUCT), answer("First."), calling(PRODUCT), answer("Second.")]
+    app, tools = with_tools(begin, script, calculator="1888264")
+    ask_for_call(app)
+    first = app.session.chat.turns[-1]
+    decide(app, "once")
+    app.idle()
+    ask_for_call(app, "Again")
+    app.reply_runner.decide(first, PRODUCT.id, "once")
+    app.reply_runner.cancel_call(first, PRODUCT.id)
+    assert states(app) == ["waiting"] and len(tools.called) == 1
+    decide(app, "deny")
+    app.idle()
+    assert states(app) == ["denied"]
+
+
 def test_the_built_in_calculator_is_called_once_it_is_allowed(begin: Begin) -> None:
     app = begin(ScriptedEngine([calling(PRODUCT), answer("It is 1888264.")], replace(PAIR, can_call_tools=True)))
     (config,) = [config for config in app.tools.configs if config.builtin == "calculator"]
@@ -212,7 +229,7 @@ def test_canceling_a_call_goes_on_with_the_others(begin: Begin) -> None:
     ask_for_call(app)
     decide(app, "once")
     app.until(lambda: "calculator" in tools.open)
-    app.reply_runner.cancel_call("call_1")
+    app.reply_runner.cancel_call(app.session.chat.turns[-1], "call_1")
     assert tools.canceled == ["calculator"]
     error = EngineText("tool_canceled", "The call was canceled.")
     tools.open["calculator"][0](ToolResult("The call was canceled.", error, failed=True))

@@ -65,8 +65,9 @@ def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
 
 def decide(app: Session, decision: Decision, call_id: str = "") -> None:
     """Decide on a call, or on the first one that waits."""
-    waiting = [record.call.id for record in app.session.chat.turns[-1].reply.calls if record.state == "waiting"]
-    app.reply_runner.decide(call_id or waiting[0], decision)
+    turn = app.session.chat.turns[-1]
+    waiting = [record.call.id for record in turn.reply.calls if record.state == "waiting"]
+    app.reply_runner.decide(turn, call_id or waiting[0], decision)
 
 
 def cards(app: Running) -> list[CallCard]:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QSizeP
 from app.rendering.text_marks import NO_MARKS, TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
 from app.storage import wording
+from app.storage.chat_tree import Turn
 from app.text.language import number, tr
 from app.text.plain_text import clean, one_line
 from app.views.pictures.picture_row import PictureRow, shown_image
@@ -106,9 +107,9 @@ class CallCard(QFrame):
     An open call shows its arguments. A call that has ended is collapsed to one line.
     """
 
-    def __init__(self, theme: Theme, record: CallRecord, actions: MessageActions, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, turn: Turn, record: CallRecord, actions: MessageActions, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme, self._actions = theme, actions
+        self._theme, self._turn, self._actions = theme, turn, actions
         self.record = record
         self._sent = 0  # characters of the result that the model got, at most; 0 for all
         self._marks = [NO_MARKS] * CARD_PARTS
@@ -210,7 +211,7 @@ class CallCard(QFrame):
                 parts.insert(0, small_label(self._theme, tr("This tool has changed since you allowed it."), wrap=True))
             parts.append(flow(*self._choices(record.call.id, name)))
         elif record.state == "running":
-            cancel = partial(self._actions.call_canceled.emit, record.call.id)
+            cancel = partial(self._actions.call_canceled.emit, self._turn, record.call.id)
             parts.append(row(button(tr("Cancel"), tr("Cancel the call to “{tool}”", tool=name), "bordered", cancel), None))
         else:
             if record.result:
@@ -229,7 +230,7 @@ class CallCard(QFrame):
         """Return the buttons of a call that needs approval."""
 
         def decide(decision: Decision) -> Callable[[], None]:
-            return partial(self._actions.decided.emit, call_id, decision)
+            return partial(self._actions.decided.emit, self._turn, call_id, decision)
 
         once = button(tr("Allow Once"), tr("Allow “{tool}” once", tool=name), "primary", decide("once"))
         deny = button(tr("Deny"), tr("Deny the call to “{tool}”", tool=name), "bordered", decide("deny"))

@@ -12,8 +12,8 @@ class MessageActions(QObject):
     compare = Signal(object)  # Turn
     choose_model = Signal()
     version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
-    decided = Signal(str, str)  # ID of a call, and a Decision
-    call_canceled = Signal(str)  # ID of a call
+    decided = Signal(object, str, str)  # Turn, ID of one of its calls, and a Decision
+    call_canceled = Signal(object, str)  # Turn, and ID of one of its calls
     can_resume_changed = Signal()
 
     can_resume = True  # whether the loaded pair or server can continue replies

@@ -377,7 +377,7 @@ class ReplyView(MessageView):
             seconds = reply.thinking_s if step.thinking == reply.thinking else None
             view.thinking.show_thinking(step.thinking, seconds, bool(step.answer) or not (last and reply.running))
         for record in step.calls[len(view.cards) :]:
-            view.cards.append(CallCard(self._theme, record, self._actions, self))
+            view.cards.append(CallCard(self._theme, self.turn, record, self._actions, self))
             self._layout.insertWidget(self._layout.indexOf(self._waiting), view.cards[-1])
             view.cards[-1].show()
         for card, record in zip(view.cards, step.calls, strict=True):

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QMenu, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.storage.chat_tree import Chat, Turn
 from app.text.plain_text import one_line
 from app.views.chat.announcer import Announcer
 from app.views.transcript.call_card import CARD_PARTS, MAX_LINES, CallCard, PlainTextView, preview, readable
@@ -28,6 +29,7 @@ from tests.app.scripted_engine import answer, commit
 from tests.app.tools_in_chat import PRODUCT, SECOND, ask_for_call, ask_for_card, calling, cards, choose, with_tools
 
 CardOf = Callable[..., CallCard]
+TURN = Chat().ask("What is 4817 × 392?", "dflash")
 HOSTILE = "<b>x</b> <img src=http://a.b/c.png> [l](http://a.b) \u202egpj.exe\x1b[31m\u200b"
 
 
@@ -38,7 +40,7 @@ def card_of(qapp: QApplication) -> Iterator[Callable[..., CallCard]]:
 
     def make(record: CallRecord, actions: MessageActions | None = None) -> CallCard:
         windows.append(window := QMainWindow())
-        card = CallCard(Theme(qapp), record, actions or MessageActions(window), window)
+        card = CallCard(Theme(qapp), TURN, record, actions or MessageActions(window), window)
         window.setCentralWidget(card)
         window.resize(700, 600)
         window.show()
@@ -231,8 +233,8 @@ def test_one_call_is_allowed_by_a_press_on_its_card_and_none_by_other_keys(start
 
 def test_a_running_call_shows_its_progress_and_can_be_canceled(card_of: CardOf) -> None:
     record = CallRecord(PRODUCT, "Calculator", "calculator", state="running")
-    actions, canceled = MessageActions(), list[str]()
-    actions.call_canceled.connect(canceled.append)
+    actions, canceled = MessageActions(), list[tuple[Turn, str]]()
+    actions.call_canceled.connect(lambda turn, call_id: canceled.append((turn, call_id)))
     card = card_of(record, actions)
     card.show_call(record, f"<b>1</b> of 2\u202e\n{'x' * 1000}")
     assert card.status.text() == "Running…" and card.report.isVisibleTo(card)
@@ -241,7 +243,7 @@ def test_a_running_call_shows_its_progress_and_can_be_canceled(card_of: CardOf) 
     (cancel,) = card.body.findChildren(QPushButton)  # type: ignore[union-attr]
     assert cancel.text() == "Cancel"
     cancel.click()
-    assert canceled == ["call_1"]
+    assert canceled == [(TURN, "call_1")]
 
 
 def test_a_card_keeps_a_result_of_which_the_model_got_only_a_part(start: Start) -> None:
