@@ -110,6 +110,11 @@
         </message>
         <message>
             <location filename="../../app/session/activity.py" />
+            <source>A summary is being written. Wait for it to finish, or cancel it.</source>
+            <translation>Eine Zusammenfassung wird geschrieben. Warten Sie, bis sie fertig ist, oder brechen Sie sie ab.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
             <source>No models are loaded.</source>
             <translation>Es sind keine Modelle geladen.</translation>
         </message>
@@ -222,11 +227,6 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_session.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
@@ -615,6 +615,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when its files have been read.</source>
+            <translation>Die Nachricht wird gesendet, sobald ihre Dateien gelesen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the chat's PDF pages have been read.</source>
             <translation>Die Nachricht wird gesendet, sobald die PDF-Seiten des Chats gelesen sind.</translation>
         </message>
@@ -950,6 +955,11 @@
         </message>
         <message>
             <location filename="../../app/session/summary.py" />
+            <source>Open New Chat</source>
+            <translation>Neuen Chat öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
             <source>Summary of “{title}”:</source>
             <translation>Zusammenfassung von „{title}“:</translation>
         </message>
@@ -957,6 +967,11 @@
             <location filename="../../app/session/summary.py" />
             <source>The model didn't write a summary. Try again.</source>
             <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>The summary is ready.</source>
+            <translation>Die Zusammenfassung ist fertig.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -5800,8 +5815,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>If you quit now, unsent messages and the latest changes of settings will be lost.</source>
-            <translation>Wenn Sie jetzt beenden, gehen nicht gesendete Nachrichten und die letzten Änderungen der Einstellungen verloren.</translation>
+            <source>If you quit now, the latest changes of settings will be lost.</source>
+            <translation>Wenn Sie jetzt beenden, gehen die letzten Änderungen der Einstellungen verloren.</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -6256,6 +6271,12 @@
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/local_server.py" />
+            <source>pair_in_use</source>
+            <extracomment>The Slipstream window is using the loaded pair. Try again when it has finished.</extracomment>
+            <translation>Das Slipstream-Fenster verwendet das geladene Paar. Versuchen Sie es noch einmal, wenn es fertig ist.</translation>
         </message>
         <message>
             <location filename="../../app/session/local_server.py" />

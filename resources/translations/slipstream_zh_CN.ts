@@ -110,6 +110,11 @@
         </message>
         <message>
             <location filename="../../app/session/activity.py" />
+            <source>A summary is being written. Wait for it to finish, or cancel it.</source>
+            <translation>正在撰写摘要。请等待完成，或将其取消。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/activity.py" />
             <source>No models are loaded.</source>
             <translation>未载入任何模型。</translation>
         </message>
@@ -222,11 +227,6 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_session.py" />
-            <source>A file is still being read. Try again in a moment, or remove the file.</source>
-            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
@@ -615,6 +615,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when its files have been read.</source>
+            <translation>文件读取完成后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the chat's PDF pages have been read.</source>
             <translation>读完对话中的 PDF 页面后将发送消息。</translation>
         </message>
@@ -950,6 +955,11 @@
         </message>
         <message>
             <location filename="../../app/session/summary.py" />
+            <source>Open New Chat</source>
+            <translation>打开新对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
             <source>Summary of “{title}”:</source>
             <translation>“{title}”的摘要：</translation>
         </message>
@@ -957,6 +967,11 @@
             <location filename="../../app/session/summary.py" />
             <source>The model didn't write a summary. Try again.</source>
             <translation>模型没有写出摘要。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/summary.py" />
+            <source>The summary is ready.</source>
+            <translation>摘要已完成。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -5800,8 +5815,8 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
-            <source>If you quit now, unsent messages and the latest changes of settings will be lost.</source>
-            <translation>如果现在退出，未发送的消息和设置的最新更改将会丢失。</translation>
+            <source>If you quit now, the latest changes of settings will be lost.</source>
+            <translation>如果现在退出，最近更改的设置将丢失。</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
@@ -6256,6 +6271,12 @@
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
             <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/local_server.py" />
+            <source>pair_in_use</source>
+            <extracomment>The Slipstream window is using the loaded pair. Try again when it has finished.</extracomment>
+            <translation>Slipstream 窗口正在使用已载入的模型对。请在其完成后重试。</translation>
         </message>
         <message>
             <location filename="../../app/session/local_server.py" />
