@@ -136,7 +136,7 @@ class NextMessage(QObject):
 
     @Slot()
     def _give_up_edit(self) -> None:
-        """Discard the edit. If it waits to be sent, it becomes a part of the unsent message."""
+        """Discard the edit, or add it to the unsent message if it waits to be sent."""
         self._attachments.leave_out()  # ends the edit's files still being read
         edit, draft = self._shown, self._drafts.of(self._session.chat)
         if self._waiting:

@@ -108,7 +108,7 @@ class SummaryRunner(QObject):
                     self._notices.post(Notice(translated(failed), "error", until="chat"))
 
     def _open_new_chat(self, old: Chat, summary: str) -> None:
-        """Put the summary of a chat into a new chat's message, to be edited before sending."""
+        """Put a chat's summary into a new chat's message, to be edited before sending."""
         self._session.new_chat()
         self._session.set_settings(replace(old.settings, rolling=False))
         self._message.replace(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}\n\n{self._message.text}")
