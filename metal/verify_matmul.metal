@@ -1,6 +1,7 @@
-// Matrix product for a verify pass: y[m, n] = sum over k of x[m, k] * W[n, k], for up to 16 rows m. W is read once.
+// Matrix product for a verify pass: y[m, n] = sum over k of x[m, k] * W[n, k]. For up to 16 rows m, W is read once.
 //
-// A threadgroup computes 8 * COLUMNS columns of y for all rows. Its SPLIT simdgroups split the sum over k: each takes every
+// A threadgroup computes 8 * COLUMNS columns of y for 8 * TILES rows. For more than 16 rows, neighboring threadgroups compute the same
+// columns for other rows, so that they find W in a cache. A threadgroup's SPLIT simdgroups split the sum over k: each takes every
 // SPLIT-th block of 8 * STEPS consecutive k. Together they read contiguous parts of W's rows, without a barrier until their sums
 // are added.
 //
@@ -8,8 +9,8 @@
 // k = STEPS * i + s for i = 0..7. A lane then needs 2 * STEPS consecutive elements of one row of W and STEPS of each of two rows
 // of x. It loads them directly, without threadgroup memory.
 //
-// A row of y doesn't depend on the other rows or their number: a pass over one row gives the same bits. It may be compiled for
-// another number of rows, so every product that is added to is an explicit fma: the compiler has no choice.
+// A row of y doesn't depend on the other rows, their number, or its place: a pass over one row gives the same bits. It may be
+// compiled for another number of rows, so every product that is added to is an explicit fma: the compiler has no choice.
 //
 // The kernel can include the steps that follow the product in a layer. GATED: the first half of W's rows are gates, and y has half
 // the columns, silu(gate) * other. A threadgroup then handles its gates and the matching rows in the second half of W. RESIDUAL: the
@@ -31,11 +32,12 @@ inline void load_run(const device T* from, int left, thread float (&run)[N]) {
 
 // Loads one block of x as right-hand operands. Rows that don't exist repeat the last one; their results are never stored.
 template <bool WHOLE, int TILES, int STEPS, typename T>
-inline void load_rows(const device T* x, uint rows, uint stride, int left, uint lane, thread float2 (&run)[TILES][STEPS]) {
+inline void load_rows(
+    const device T* x, uint first_row, uint rows, uint stride, int left, uint lane, thread float2 (&run)[TILES][STEPS]) {
   const int own = STEPS * fragment_row(lane);
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (uint e = 0; e < 2; ++e) {
-      const uint m = metal::min(8 * tile + fragment_column(lane) + e, rows - 1);
+      const uint m = metal::min(first_row + 8 * tile + fragment_column(lane) + e, rows - 1);
       float row[STEPS];
       load_run<WHOLE>(x + m * stride + own, left - own, row);
       UNROLL for (int s = 0; s < STEPS; ++s) run[tile][s][e] = row[s];
@@ -56,7 +58,7 @@ inline void add_and_store(
     threadgroup float* sums,  // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     R residual,               // [rows, outputs] T, if RESIDUAL
     device T* y,              // [rows, outputs]
-    uint rows, uint outputs, uint first, uint simdgroup, uint lane) {
+    uint first_row, uint rows, uint outputs, uint first, uint simdgroup, uint lane) {
   // Rows are 4 elements longer than needed, so that the 32 lanes store to 32 different banks.
   constexpr uint WIDTH = 8 * COLUMNS, STRIDE = WIDTH + 4, SIZE = 8 * TILES * STRIDE, OWN = GATED ? WIDTH / 2 : WIDTH;
   UNROLL for (int tile = 0; tile < TILES; ++tile)
@@ -65,7 +67,7 @@ inline void add_and_store(
         sums[simdgroup * SIZE + (8 * tile + fragment_column(lane) + e) * STRIDE + 8 * j + fragment_row(lane)] = sum[tile][j][e];
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
   for (uint own = 32 * simdgroup + lane; own < 8 * TILES * OWN; own += 32 * SPLIT) {
-    const uint m = own / OWN, n = first + own % OWN, at = m * STRIDE + own % OWN;
+    const uint m = first_row + own / OWN, n = first + own % OWN, at = own / OWN * STRIDE + own % OWN;
     if (m >= rows || n >= outputs) continue;
     const float added = RESIDUAL ? float(residual[size_t(m) * outputs + n]) : 0.0f;
     float result = total<SPLIT, SIZE>(sums, at);
@@ -91,14 +93,15 @@ inline void verify_matmul_affine(
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = (GROUP < 64 ? GROUP : 64) / 8, BLOCK = 8 * STEPS, WORDS = 2 * STEPS * BITS / 32;
-  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
+  const uint blocks = (rows + 8 * TILES - 1) / (8 * TILES), first_row = 8 * TILES * (threadgroup_index % blocks);
+  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * (threadgroup_index / blocks);
   float2 sum[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = float2(0.0f);
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
     float2 run[TILES][STEPS];
-    load_rows<true>(x + k, rows, depth, BLOCK, lane, run);
+    load_rows<true>(x + k, first_row, rows, depth, BLOCK, lane, run);
 
     // For the biases, sum each row of x over the block; a product with ones adds across lanes.
     Fragment row_sums[TILES];
@@ -130,7 +133,7 @@ inline void verify_matmul_affine(
             float2(scale), elements(product[tile]), metal::fma(float2(bias), elements(row_sums[tile]), sum[tile][j]));
     }
   }
-  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
+  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, first_row, rows, outputs, first, simdgroup, lane);
 }
 
 // Weights of the same type as x. WHOLE: the depth is a multiple of the block.
@@ -143,14 +146,15 @@ inline void verify_matmul_dense(
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS + 4]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = 4, BLOCK = 8 * STEPS;
-  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
+  const uint blocks = (rows + 8 * TILES - 1) / (8 * TILES), first_row = 8 * TILES * (threadgroup_index % blocks);
+  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * (threadgroup_index / blocks);
   Fragment product[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) product[tile][j] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
 
   for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
     float2 run[TILES][STEPS];
-    load_rows<WHOLE>(x + k, rows, depth, depth - k, lane, run);
+    load_rows<WHOLE>(x + k, first_row, rows, depth, depth - k, lane, run);
     UNROLL for (int j = 0; j < COLUMNS; ++j) {
       const uint n = weight_row<COLUMNS, GATED>(first, j, outputs, lane);
       const uint own = k + STEPS * fragment_column(lane);
@@ -163,5 +167,5 @@ inline void verify_matmul_dense(
   float2 sum[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = elements(product[tile][j]);
-  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
+  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, first_row, rows, outputs, first, simdgroup, lane);
 }

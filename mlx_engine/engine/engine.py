@@ -374,7 +374,7 @@ class Engine:
         """Generate a reply step by step.
 
         If memory runs out before the first token, the reply is retried once after other replies have ended. Steps of several
-        replies can alternate, but an exact reply must be the only one.
+        replies can alternate, but exact ones only with each other.
 
         Args:
             request: the reply to generate.
@@ -385,7 +385,7 @@ class Engine:
             The events of each step: `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed`. A step of a reply
             that waits for memory has none. Closing the generator ends the reply.
         """
-        if self._turns.replies and (request.exact or self.pair.target.attend is not None):
+        if self._turns.replies and request.exact != (self.pair.running_exactly is not None):
             yield [Failed.because(UserError.of(_BUSY))]
             return
         cancel = cancel or threading.Event()

@@ -30,7 +30,7 @@ from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.hardware import device, gpu_faults, memory
 from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.hardware.memory import ReplyMemory
-from mlx_engine.kernels.operations import PLAIN, Operations, runs
+from mlx_engine.kernels.operations import PLAIN, Operations, most_rows, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.branch import Branch
@@ -197,7 +197,9 @@ class _Reply:
         self._stream: Stream | None = None  # continues the branch
         self._shares = True  # whether other replies' rows may be in its passes
         # For all passes of an attempt: kernels may break ties differently than MLX
-        self._operations = pair.exact_operations if request.exact else pair.operations
+        self._operations = pair.running_exactly if request.exact and pair.running_exactly else pair.operations
+        if request.exact and self._operations is not pair.exact_operations:  # an error of the GPU has turned kernels off
+            tally.exact = False
         self._pace = pair.exact_pace if request.exact else pair.pace
         self._shrunk_rows = PREFILL_ROWS  # smallest size of chunks after one that took too long
         self._faults = self._turns.faults  # of the device, after which unread passes are worthless
@@ -278,6 +280,8 @@ class _Reply:
         if self._retried_at is None and not request.exact:  # another reply's error may have turned kernels off
             self._pair.run_at(self._length)
             self._operations = self._pair.operations
+        elif request.exact and self._pair.running_exactly not in (None, self._operations):
+            self._operations, self._tally.exact = self._pair.running_exactly, False
         chat = None if request.private else request.chat
         keys, spans = self._all_keys(), self._prepared.prompt.spans
         live = live_branches(self._turns.prompts)
@@ -344,8 +348,12 @@ class _Reply:
         """Return the kernels that may have run in the passes that weren't read."""
         if not self._rows:
             return []
-        few = [rows for rows in (*self._rows, *self._pass_rows) if rows <= ROWS]
-        used = [name for name in kernels if any(runs(rows, self._operations.kernel(name).rows) for rows in few)]
+        rows = {*self._rows, *self._pass_rows}
+        used = [
+            name
+            for name in kernels
+            if any(each <= most_rows(name) and runs(each, self._operations.kernel(name).rows) for each in rows)
+        ]
         return sorted(name for name in kernels if name == "kv_injection" or name in used)
 
     def _run_plain(self) -> None:
@@ -354,7 +362,7 @@ class _Reply:
         self._pair.run_operations(PLAIN)
         self._operations = replace(PLAIN, row_exact=True) if exact else PLAIN
         if exact:
-            self._pair.target.use(self._operations)
+            self._pair.run_exactly(self._operations)
             self._tally.exact = False  # other operations have chosen the first tokens
 
     def drop_suspects(self) -> None:

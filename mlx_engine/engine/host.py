@@ -36,6 +36,7 @@ class _HostRun(Run):
 
     Attributes:
         takes_turns: whether other requests may run between its steps.
+        exact: whether it is an exact reply, which takes turns only with others; None if it isn't a reply.
         foreground: whether the run gets every second turn.
         submitted: time of submission, from `time.perf_counter`.
         steps: yields the events of each step, once the run has started.
@@ -45,7 +46,8 @@ class _HostRun(Run):
     def __init__(self, request: Request, deliver: Deliver) -> None:
         super().__init__(request, deliver)
         reply = request if isinstance(request, GenerationRequest) else None
-        self.takes_turns = not reply.exact if reply else isinstance(request, CountTokens)
+        self.takes_turns = isinstance(request, GenerationRequest | CountTokens)
+        self.exact = reply.exact if reply else None
         self.foreground = reply is None or reply.foreground
         self.submitted = time.perf_counter()
         self.began = 0.0
@@ -58,8 +60,8 @@ class EngineHost:
 
     Replies take turns of one step: a chunk of the prompt, or a pass of decoding, which they share. A foreground reply has every
     second turn. A reply for which there isn't enough memory has empty steps until others have ended. Tokens
-    are counted in a turn of their own. Other requests, and exact replies, wait until all running replies have ended, and run alone;
-    later requests wait for them.
+    are counted in a turn of their own. Exact replies run only next to each other. Other requests wait until all running replies
+    have ended, and run alone; later requests wait for them.
 
     Args:
         make_engine: creates the engine; called on the engine's thread.
@@ -210,6 +212,7 @@ class EngineHost:
             for run in list(self._waiting):
                 if run.takes_turns:
                     has_room = run.foreground or (len(self._background) < self._max_active and self._gains(len(running)))
+                    in_order = in_order and all(None in (run.exact, other.exact) or run.exact == other.exact for other in running)
                     begins = run.cancelled.is_set() or (in_order and has_room)
                 else:
                     begins, in_order = in_order and not running, False

@@ -116,6 +116,14 @@ def runs(rows: int, used: Rows) -> bool:
     return min(rows, MAX_BLOCK_ROWS) in used
 
 
+def most_rows(name: str) -> int:
+    """Return the largest number of rows that a kernel supports.
+
+    They are those of a stream, but for products, those of a pass.
+    """
+    return verify_matmul.ROWS if name == "verify_matmul" else verify_attention.ROWS
+
+
 class _Kernel:
     """A kernel that falls back to its reference for other rows and arguments."""
 

@@ -1,13 +1,14 @@
-"""Matrix product of up to 16 rows that reads each weight once.
+"""Matrix product of a few rows that reads each weight once per 16 rows.
 
 A verify multiplies a block of 2 to 16 rows by all of the target's weights, so a round takes as long as reading the weights. MLX's
 kernels for few rows read the weights again for every few rows, and its kernels for many rows pad 16 rows to 32 or 64. This kernel
-reads each weight once and pads rows to a multiple of 8.
+reads each weight once and pads rows to a multiple of 8. More rows, of a pass that replies share, are computed 16 at a time.
 
 Two steps that follow a product can be fused into its dispatch: the gate of a feed-forward with concatenated gate and up weights,
 and the addition of the residual.
 
-A row of the result doesn't depend on the other rows or their number, so it has the same bits alone and in a block.
+A row of the result doesn't depend on the other rows, their number, or its place among them. So it has the same bits alone, in a
+block, and next to other replies' rows.
 """
 
 from functools import cache
@@ -19,10 +20,11 @@ from mlx_lm.models.activations import swiglu
 from metal import kernel_source
 from mlx_engine.kernels.support import DTYPES, if_supported
 
-ROWS = 16
+ROWS = 64
 BITS = (4, 8)
 GROUPS = (32, 64, 128)
 
+_BLOCK = 16  # largest number of rows of a threadgroup, limited by registers
 _MANY_COLUMNS = 2048  # enough to occupy the GPU with wide threadgroups
 _SAMPLE = 2048  # columns of a large result, about
 
@@ -52,7 +54,7 @@ def reference(
     """Reference implementation in plain MLX, and the fallback without Metal.
 
     Args:
-        x: [M, K], float32, float16, or bfloat16; M from 1 to 16. Inside a larger buffer, it starts at a multiple of 4 elements.
+        x: [M, K], float32, float16, or bfloat16; M from 1 to 64. Inside a larger buffer, it starts at a multiple of 4 elements.
         weight: [N, K] in the dtype of `x`, K at least 8; or quantized by `mx.quantize` (affine), [N, K * bits / 32] uint32.
         scales: scales of a quantized weight, [N, K / group_size], dtype of `x`; otherwise None.
         biases: like `scales`.
@@ -173,12 +175,13 @@ def metal(
     """Metal implementation of `reference`, in one dispatch."""
     (rows, depth), columns = x.shape, weight.shape[0]
     wide, split = _shape(columns, depth)
-    sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": -(-rows // 8), "COLUMNS": wide, "SPLIT": split}
+    tiles, blocks = -(-min(rows, _BLOCK) // 8), -(-rows // _BLOCK)
+    sizes = {"GATED": gated, "RESIDUAL": residual is not None, "TILES": tiles, "COLUMNS": wide, "SPLIT": split}
     packing = {"WHOLE": depth % 32 == 0} if scales is None else {"BITS": bits, "GROUP": group_size}
     return _kernel(build, scales is not None, residual is not None)(
         inputs=[array for array in (x, weight, scales, biases, residual) if array is not None],
         template=[("T", x.dtype), *sizes.items(), *packing.items()],
-        grid=(32 * split * -(-columns // (8 * wide)), 1, 1),
+        grid=(32 * split * -(-columns // (8 * wide)) * blocks, 1, 1),
         threadgroup=(32 * split, 1, 1),
         output_shapes=[(rows, columns // 2 if gated else columns)],
         output_dtypes=[x.dtype],

@@ -70,6 +70,7 @@ class LoadedPair:
         suspended: number of replies that suspect kernels of an error of the GPU. Until it is 0, all replies run plain MLX.
         kernel_record: what a canceled kernel selection has found.
         exact_operations: the operations of exact replies.
+        running_exactly: operations of the exact replies that are running; None without any.
         exact_history: speed and acceptance of exact replies; None until the pair passed the check of exact mode.
         images: reads images; None if the target can't see.
     """
@@ -90,8 +91,10 @@ class LoadedPair:
     suspended: int = 0
     kernel_record: Any = None
     exact_operations: Operations = field(default_factory=exact_operations)
+    running_exactly: Operations | None = None
     exact_history: PairHistory | None = None
     images: ImageReader | None = None
+    _exact_replies: int = 0
 
     @property
     def held(self) -> int:
@@ -112,6 +115,8 @@ class LoadedPair:
     def exactly(self) -> Iterator[PairHistory]:
         """Run row-exact operations in this block, and yield the history for exact replies.
 
+        Several replies can be in such a block. No other replies run meanwhile.
+
         Raises:
             UserError: the pair doesn't support exact mode, which is checked once.
         """
@@ -120,14 +125,26 @@ class LoadedPair:
                 "exact_without_drafter",
                 "Exact mode needs a drafter, but none is loaded. Turn exact mode off.",
             )
+        self._exact_replies += 1
         try:
-            self.target.use(self.exact_operations)
-            if self.exact_history is None:
-                self._check_exact()
-                self.exact_history = PairHistory(min(self.info.block_size, exact.ROWS), self.history.costs.table)
+            if self.running_exactly is None:
+                self.target.use(self.exact_operations)
+                if self.exact_history is None:
+                    self._check_exact()
+                    self.exact_history = PairHistory(min(self.info.block_size, exact.ROWS), self.history.costs.table)
+                self.running_exactly = self.exact_operations
+            assert self.exact_history is not None
             yield self.exact_history
         finally:
-            self.target.use(self.operations)
+            self._exact_replies -= 1
+            if not self._exact_replies:
+                self.running_exactly = None
+                self.target.use(self.operations)
+
+    def run_exactly(self, operations: Operations) -> None:
+        """Switch all exact replies that are running to these operations."""
+        self.running_exactly = operations
+        self.target.use(operations)
 
     def _check_exact(self) -> None:
         """Check that exact replies are exact, without kernels if the GPU fails with them."""
@@ -162,9 +179,10 @@ class LoadedPair:
         self.run_operations(self.at(length))
 
     def run_operations(self, operations: Operations) -> None:
-        """Switch to these operations."""
+        """Switch to these operations. The target switches once no exact reply runs."""
         self.operations = operations
-        self.target.use(operations)
+        if self.running_exactly is None:
+            self.target.use(operations)
         if self.drafter is not None:
             self.drafter.operations = operations
 

@@ -1,7 +1,7 @@
-"""Row-exact passes: a row has the same bits alone and in a block.
+"""Row-exact passes: a row has the same bits alone and among any others.
 
-In passes of up to 16 rows, including plain steps, these parts replace everything whose summation order depends on the number of
-rows. DFlash then generates exactly the same text as plain decoding.
+In passes of up to 16 rows of each reply, and 64 of all, including plain steps, these parts replace everything whose summation order
+depends on the number of rows. DFlash then generates exactly the same text as plain decoding, whichever replies share its passes.
 
 - Linear layers and the head: `verify_matmul`, for single rows too (`products`).
 - Attention: `verify_attention` with parts of fixed size that begin at the same positions for every row. A sliding window is kept in
@@ -225,7 +225,7 @@ class UnsortedExperts(nn.Module):
     def __call__(self, x: mx.array, indices: mx.array) -> mx.array:
         own: Any = self._own
         rows, step = x.size // x.shape[-1], max(1, _UNSORTED // indices.shape[-1])
-        if not step < rows <= ROWS:
+        if not step < rows <= verify_matmul.ROWS:
             out: mx.array = own(x, indices)
             return out
         parts = [own(x[..., at : at + step, :], indices[..., at : at + step, :]) for at in range(0, rows, step)]

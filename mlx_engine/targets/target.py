@@ -15,6 +15,7 @@ import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.hardware.device import DeviceSpan, runs_beside_host
+from mlx_engine.kernels import verify_matmul
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.models.configs.families import Family
 from mlx_engine.targets import exact
@@ -69,6 +70,7 @@ class Target:
 
     Attributes:
         attend: attention of row-exact passes; None unless passes are row-exact.
+        most_rows: largest number of rows of a row-exact pass of several streams; None unless passes are row-exact.
         rows: number of tokens with an embedding. MLX doesn't check indices, so a larger token id would read out of bounds.
     """
 
@@ -81,6 +83,7 @@ class Target:
         self._nets: dict[int, DeltaNet | Mamba2 | ShortConv] = {}
         self.family = family
         self.attend: exact.RowAttention | None = None
+        self.most_rows: int | None = None
         self._kernel_layers = KernelLayers((), PLAIN.verify_matmul)
         self._experts = Replacements((), exact.experts)
         self._fusion = Fusion(model)
@@ -133,8 +136,9 @@ class Target:
         modules: list[Any] = [self.model, *(tap.layer for tap in self._taps.values())]
         if multiply := operations.kernel("verify_matmul").run:
             self._kernel_layers = KernelLayers(modules, exact.checked(multiply) if operations.row_exact else multiply)
-        self.attend = None
+        self.attend = self.most_rows = None
         if operations.row_exact:
+            self.most_rows = verify_matmul.ROWS if multiply else exact.ROWS
             self._experts = Replacements(modules, exact.experts)
             self.attend = exact.RowAttention(operations.kernel("verify_attention").run)
         self._fusion.compile(compiled)
@@ -142,7 +146,7 @@ class Target:
 
     def release(self) -> None:
         """Restore the model's own modules."""
-        self._using = self.attend = None
+        self._using = self.attend = self.most_rows = None
         self._kernel_layers.release()
         self._experts.release()
         for index, tap in self._taps.items():

@@ -105,7 +105,7 @@ def test_closing_the_events_early_leaves_the_engine_ready(tiny):
     assert reply(tiny, tokens(PROMPT, max_tokens=5)).reason == "length"
 
 
-def test_a_second_reply_at_the_same_time_is_refused_if_either_is_exact(tiny):
+def test_a_second_reply_at_the_same_time_is_refused_if_one_of_both_is_exact(tiny):
     running = tiny.generate(tokens(PROMPT, max_tokens=30, exact=True))
     first = next(event for event in running if isinstance(event, Commit))
     assert "still being generated" in failure(tiny, tokens(PROMPT))

@@ -169,13 +169,11 @@ def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
     assert order[:alone].count(1) == 5 and order[alone + 1] == "alone" and set(order[alone + 2 :]) == {2, 3}
 
 
-def test_exact_replies_run_alone() -> None:
+def test_exact_replies_run_only_next_to_each_other() -> None:
     host = Host()
-    for name in (1, 2):
-        host.submit(named(name, 5, exact=name == 1))
-    host.submit(named(3, 5))
-    order = host.run()
-    assert order == [0] + [1] * 5 + [2, 3] * 5
+    for name, exact in enumerate((True, True, False, False, True), 1):
+        host.submit(named(name, 5, exact=exact))
+    assert host.run() == [0] + [1, 2] * 5 + [3, 4] * 5 + [5] * 5
 
 
 def test_tokens_are_counted_between_the_steps_of_replies() -> None:

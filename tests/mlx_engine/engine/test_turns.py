@@ -21,6 +21,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import PLAIN
+from mlx_engine.targets.target import StreamRows, Target
 from tests.examples import sampled
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import question, reply, tokens, wait_for
@@ -102,6 +103,27 @@ REQUESTS = st.builds(
     max_tokens=st.integers(1, LONGEST),
     reuse=st.booleans(),
 )
+
+
+@sampled(3)
+@given(requests=st.lists(REQUESTS, min_size=2, max_size=4))
+def test_exact_replies_share_passes(tiny, requests):
+    """With the text of one alone. Afterwards, other replies run their own operations."""
+    requests = [replace(request, exact=True, reuse=False) for request in requests]
+    wanted = [reply(tiny, request) for request in requests]
+    shared, forward = [], Target.forward_packed
+
+    def watched(target: Target, streams: Sequence[StreamRows], tapped: bool) -> list:
+        shared.append(target.attend)
+        return forward(target, streams, tapped)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Target, "forward_packed", watched)
+        found = together(tiny, requests)
+    assert [one.tokens for one in found] == [one.tokens for one in wanted]
+    assert all(one.stats.exact for one in found) and None not in shared
+    assert shared or min(request.max_tokens for request in requests) < 3
+    assert tiny.pair.running_exactly is None and tiny.pair.target.attend is None
 
 
 @sampled(3)

@@ -127,11 +127,29 @@ def test_gate_and_residual_match_their_definition(dtype, kind, rows, columns, gr
 
 
 @pytest.mark.parametrize("kind", [DENSE, pytest.param((4, 64), marks=pytest.mark.long)])
-def test_a_row_has_the_same_bits_alone_and_in_a_block(kind):
-    arguments, block = check(mx.bfloat16, kind, 13, 24, 640)
-    for row in (0, 9, 12):
+@pytest.mark.parametrize("rows", [13, 39])
+def test_a_row_has_the_same_bits_alone_and_in_a_block(kind, rows):
+    arguments, block = check(mx.bfloat16, kind, rows, 24, 640)
+    for row in (0, 9, 12, rows - 1):
         alone = verify_matmul.metal(arguments[0][row : row + 1], *arguments[1:], build=metal_kernel)
         assert mx.array_equal(alone[0], block[row])
+
+
+@pytest.mark.parametrize(("kind", "gated"), [(DENSE, True), ((4, 64), False), *others(((8, 32), True))])
+@few
+@given(data=st.data(), rows=st.integers(17, 64))
+def test_a_row_has_the_same_bits_at_any_place_among_any_rows(kind, gated, data, rows):
+    """Rows of other replies, in any order: the tile, and the place in it, don't matter."""
+    arguments, _ = made(mx.bfloat16, kind, rows, 48, 256)
+    how = (*arguments[1:], *(None, None, 64, 4)[len(arguments) - 2 :])
+    residual = None if gated else mx.random.normal((rows, 48)).astype(mx.bfloat16)
+    whole = verify_matmul.metal(arguments[0], *how, residual, gated, build=metal_kernel)
+    order = data.draw(st.permutations(range(rows)))[: data.draw(st.integers(1, rows))]
+    chosen = mx.array(order)
+    some = verify_matmul.metal(
+        arguments[0][chosen], *how, None if residual is None else residual[chosen], gated, build=metal_kernel
+    )
+    assert mx.array_equal(some, whole[chosen])
 
 
 X, W = mx.zeros((16, 64)), mx.zeros((8, 64))
@@ -139,7 +157,7 @@ PACKED, SCALES = mx.zeros((8, 8), mx.uint32), mx.zeros((8, 1))
 
 
 UNSUPPORTED = {
-    "too many rows": (mx.zeros((17, 64)), W),
+    "too many rows": (mx.zeros((65, 64)), W),
     "dtype": (X.astype(mx.int32), W),
     "weight's dtype": (X, W.astype(mx.bfloat16)),
     "one dimension": (X[0], W),
