@@ -15,7 +15,7 @@ from mlx_engine.calibration.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTime
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import WorkProgress
 from mlx_engine.contract.machine_events import Calibrated
-from mlx_engine.decoding.costs import LADDER, CostTable
+from mlx_engine.decoding.costs import LADDER, SHARED_ROWS, CostTable
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.hardware import blas, device, memory
 from mlx_engine.loading.loaded_pair import LoadedPair
@@ -53,8 +53,9 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
 
 def _measure(pair: LoadedPair, drafter: Drafter, cancel: threading.Event) -> Generator[WorkProgress, None, CostTable | None]:
     block = drafter.config.block_size
-    widths = (*(width for width in LADDER if 1 < width < block), block)  # all: costs rise in steps, at 8 rows for example
-    room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2 + len(widths))
+    # All, because costs rise in steps, at 8 rows for example; and beyond the block, because replies share passes
+    widths = (*(width for width in LADDER if 1 < width < block), block, *(rows for rows in SHARED_ROWS if rows > block))
+    room = pair.info.context_limit - widths[-1] - (_TIMES + 1) * (STEPS + 2 + len(widths))
     depths = tuple(depth for depth in _DEPTHS if depth < room) or (SEED_ROWS,)
     passes = [("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))]
     measured: list[dict[tuple[str, int], list[float]]] = []

@@ -156,7 +156,7 @@ def _without(found: KernelsSelected, why: EngineText) -> KernelsSelected:
 
 def _use(pair: LoadedPair, found: KernelsSelected) -> None:
     """Use the selected kernels for each context length."""
-    widest = pair.info.block_size
+    widest = max((saving.at.last for trial in found.trials for saving in trial.savings), default=pair.info.block_size)
 
     def operations(depth: int) -> Operations:
         used = {trial.kernel: [rows for rows in trial.used_at if rows.depth == depth] for trial in found.trials}

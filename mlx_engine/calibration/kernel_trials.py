@@ -2,7 +2,7 @@
 
 A kernel can save time for many rows and cost time for few, or the other way round. Trials therefore have bands of rows that are
 decided separately: one for each width of the ladder in half precision, and a single one in float32, where a row must have the same
-sums in every pass.
+sums in every pass. Up to 32 rows are tried, because replies share passes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from mlx_engine.calibration.pass_timer import PassTimer
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.contract.machine_events import KernelRows
-from mlx_engine.decoding.costs import LADDER
+from mlx_engine.decoding.costs import LADDER, SHARED_ROWS
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.agreement import CheckedKernel
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, Rows, with_kernels
@@ -93,9 +93,9 @@ class PairTrials:
         self._pair, self._build = pair, build
         block, self.exact = pair.info.block_size, pair.dtype == mx.float32
         widths = tuple(width for width in (_WIDTHS_OF_FLOAT32 if self.exact else LADDER[1:]) if width < block)
-        self.bands: tuple[Band, ...] = ((*widths, block),) if self.exact else tuple((width,) for width in (*widths, block))
-        self.widths = tuple(width for band in self.bands for width in band)
-        room = pair.info.context_limit - _DRIFT - 2 * block * len(self.widths)
+        self.widths = (*widths, block, *(rows for rows in SHARED_ROWS if rows > block))
+        self.bands: tuple[Band, ...] = (self.widths,) if self.exact else tuple((width,) for width in self.widths)
+        room = pair.info.context_limit - _DRIFT - 2 * self.widths[-1] * len(self.widths)
         self.depths = tuple(depth for depth in _DEPTHS if depth < room) or (max(room, 1),)
         self._tables = dict[Plan, Operations]()  # reused, because a new table is traced again
         self._timers = dict[int, PassTimer]()

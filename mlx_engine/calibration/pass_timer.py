@@ -8,6 +8,7 @@ from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.decoding.stream import queued_rounds, run_pass
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets.target import Target
 
@@ -70,21 +71,32 @@ class PassTimer:
         return sum(times[1:]) / (STEPS - 1)  # the first wasn't queued ahead
 
     def draft(self, width: int) -> float:
-        """Return the time of a draft, in seconds."""
-        began = time.perf_counter()
-        mx.eval(self._drafter.propose(self.context, self._anchor, width, self.chooser, None))
+        """Return the time of a draft, in seconds.
+
+        If the width is larger than a block, several streams' blocks have so many rows.
+        """
+        began, block = time.perf_counter(), self._drafter.config.block_size
+        rows = [min(block, width - at) for at in range(0, width, block)]
+        mx.eval(self._drafter.propose_packed([Block(self.context, self._anchor, max(own, 2), self.chooser) for own in rows]))
         return time.perf_counter() - began
 
     def verify(self, width: int) -> float:
-        """Return the time of a verify, with injection and rewind, in seconds."""
-        began = time.perf_counter()
+        """Return the time of a verify, with injection and rewind, in seconds.
+
+        Rows beyond a block extend contexts of other streams.
+        """
+        began, block = time.perf_counter(), self._drafter.config.block_size
         tokens = mx.broadcast_to(self._anchor, (width,))
         logits, features = self._target.forward_tapped(tokens, self.caches)
         verdict = self.chooser.verify(logits, tokens[1:], 0, None)
-        self._drafter.inject(self.context, features, tokens)
-        mx.eval(verdict.choices, verdict.count(), self.context.state)
+        parts = [
+            ContextRows(self._drafter.context() if at else self.context, features[at : at + block], tokens[at : at + block])
+            for at in range(0, width, block)
+        ]
+        self._drafter.inject_packed(parts)
+        mx.eval(verdict.choices, verdict.count(), [part.context.state for part in parts])
         self.caches.rewind(width - 1)
-        self.context.drop(width - 1)
+        self.context.drop(min(width, block) - 1)
         return time.perf_counter() - began
 
     def queued(self, width: int) -> float:

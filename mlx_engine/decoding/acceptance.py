@@ -90,6 +90,7 @@ class BlendedAcceptance:
             *(0.0 for _ in memories),
         ]
         self._scores = [0.0] * len(self._estimates)  # decayed log likelihoods
+        self._mixed: tuple[list[float], list[float]] | None = None  # `chances`, until a round is recorded
         self._refresh()
 
     def record(self, tested: int, accepted: int, rounds: float) -> None:
@@ -110,6 +111,11 @@ class BlendedAcceptance:
 
     def chances(self) -> tuple[list[float], list[float]]:
         """Return each draft's acceptance rate and its standard deviation."""
+        if self._mixed is None:
+            self._mixed = self._mix()
+        return self._mixed
+
+    def _mix(self) -> tuple[list[float], list[float]]:
         scores = [score + odds for score, odds in zip(self._scores, self._odds, strict=True)]
         top = max(scores)
         shares = [exp(score - top) for score in scores]
@@ -123,6 +129,7 @@ class BlendedAcceptance:
         return mean, [sqrt(max(s - p * p, 0.0)) for p, s in zip(mean, square, strict=True)]
 
     def _refresh(self) -> None:
+        self._mixed = None
         usual = self._usual.chances()
         self._chances = [*self._fixed, usual]
         borrowed = usual if self._latest is None else self._latest

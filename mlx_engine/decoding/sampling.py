@@ -5,7 +5,7 @@ divided by the temperature, and filtered, in this order. Proposals may follow an
 target's token wherever their distributions are close.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log
 from typing import cast
 
@@ -13,7 +13,7 @@ import mlx.core as mx
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.noise import gumbel
-from mlx_engine.drafters.drafter import ProposalChooser
+from mlx_engine.drafters.parts.chooser import Chain, ProposalChooser
 from mlx_engine.formats import logprobs
 from mlx_engine.formats.token_grammar import Grammar
 from mlx_engine.kernels.block_verify import BlockVerdict, Draw
@@ -105,23 +105,15 @@ class Chooser(ProposalChooser):
             return super().propose_path(logits, noise, tokens)
         return self._grammar.path(self._proposal_scores(logits, noise), tokens)
 
-    def propose_chain(
-        self,
-        anchor: mx.array,
-        rows: int,
-        logits: Callable[[int, mx.array], mx.array],
-        noise: mx.array | None,
-        tokens: mx.array | None = None,
-    ) -> mx.array:
+    def chain(self, anchor: mx.array, rows: int, noise: mx.array | None, tokens: mx.array | None = None) -> Chain:
         if self._grammar is None:
-            return super().propose_chain(anchor, rows, logits, noise, tokens)
-        found: list[mx.array] = []
-
-        def keep(row: int, before: mx.array) -> mx.array:
-            found.append(logits(row, before))
-            return found[-1]
-
-        super().propose_chain(anchor, rows, keep, noise, tokens)
+            return (yield from super().chain(anchor, rows, noise, tokens))
+        found, own, before = list[mx.array](), super().chain(anchor, rows, noise, tokens), anchor
+        next(own)
+        for row in range(rows):
+            found.append((yield before))
+            if row < rows - 1:
+                before = own.send(found[-1])
         return self.propose_path(mx.concatenate(found), noise, tokens)
 
     def _proposal_scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:

@@ -14,9 +14,12 @@ from enum import IntEnum
 
 import mlx.core as mx
 
+from mlx_engine.decoding.costs import PassLoad
 from mlx_engine.decoding.front_share import FrontShare
-from mlx_engine.decoding.stream import Step, Stream, run_pass
+from mlx_engine.decoding.shared_widths import share_widths
+from mlx_engine.decoding.stream import Step, Stream, accept, propose, run_pass
 from mlx_engine.decoding.stream_gain import StreamGain
+from mlx_engine.decoding.width import ALONE
 from mlx_engine.hardware import gpu_faults
 from mlx_engine.targets.target import StreamRows, Target
 
@@ -65,6 +68,8 @@ class Scheduler:
         self._prompts = Counter[Urgency]()  # in progress
         self._front = FrontShare()
         self.gain = StreamGain()
+        self._read: PassLoad | None = None  # shared pass that was read last
+        self._read_at: float | None = None  # when; None if anything else ran since
 
     def join(self, stream: Stream, share: Callable[[float], None]) -> None:
         """Let a stream share passes until `leave`.
@@ -109,6 +114,7 @@ class Scheduler:
         finally:
             self._chunks.remove(own)
         self._passes_at_chunk = self._passes
+        self._read_at = None
 
     def _admits(self, chunk: _Chunk) -> bool:
         """Return whether a chunk may be computed now."""
@@ -161,16 +167,21 @@ class Scheduler:
         """
         began, passes = self._clock(), self._passes
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
-        for each in ready:
-            each.controller.streams = 1 if each.foreground else len(ready)
+        if all(each.can_plan for each in ready):
+            share_widths([(each.controller, each.caches.length, each.foreground) for each in ready])
         with self._errors_of(ready):
             if not stream.unread:
+                self._read_at = began
                 self._make_pass(ready, target)
-            if not self.holds(stream) and all(each.propose() is not None for each in ready):
+            if not self.holds(stream) and None not in propose(ready):
                 self._make_pass(ready, target)
-            made = self._passes > passes
+            made, load = self._passes > passes, stream.unread_load
             step = stream.read()
         self._ran(stream, step, seconds := self._clock() - began)
+        if load is not None and load is not self._read:  # each pass has one time
+            if self._read_at is not None:
+                stream.controller.record_shared(load, began + seconds - self._read_at)
+            self._read, self._read_at = load, began + seconds
         for other in ready[1:] if made else ():
             self._streams[other](seconds)
         return step
@@ -184,7 +195,8 @@ class Scheduler:
             alone: whether no other reply runs before the next step.
         """
         self._passes += 1
-        stream.controller.streams = 1
+        self._read_at = None
+        stream.controller.company = ALONE
         began = self._clock()
         queues = alone and not stream.opens
         with self._errors_of([stream]):
@@ -220,23 +232,23 @@ class Scheduler:
             raise PassesLost from None  # the error's traceback holds the pass's arrays
 
     def _make_pass(self, streams: Sequence[Stream], target: Target) -> None:
-        """Make the next pass of streams that can propose rows."""
+        """Make the next pass of streams that can propose rows, as far as they fit."""
         self._passes += 1
+        parts, load = list[StreamRows](), PassLoad()
+        for stream, rows in zip(streams, propose(streams), strict=True):
+            assert rows is not None
+            if parts and target.most_rows and load.rows + rows.tokens.size > target.most_rows:
+                break  # the others have a pass in a later turn
+            parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
+            load = load.plus(rows.load(stream.caches.length))
+        streams = streams[: len(parts)]
         if len(streams) == 1:
+            self._read_at = None
             run_pass(streams[0], target)
             return
-        parts = []
         for stream in streams:
-            rows = stream.propose()
-            assert rows is not None
-            rows.streams = len(streams)
-            parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
-        for stream in streams:
-            stream.pass_rows.append(sum(part.tokens.size for part in parts))
-        results = target.forward_packed(parts, any(stream.context is not None for stream in streams))
-        for stream in reversed(streams):
-            logits, features = results.pop()
-            stream.accept(logits, None if stream.context is None else features)
+            stream.share(load)
+        accept(streams, target.forward_packed(parts, any(stream.context is not None for stream in streams)))
 
 
 def decode(

@@ -12,7 +12,7 @@ the host would have to read it first, and the device would wait.
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -20,16 +20,20 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Source
-from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind, PassLoad
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.width import FixedWidth, PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.drafter import Backlog, Drafter
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.formats.logprobs import Report, RowLogprobs, read
 from mlx_engine.hardware.device import DevicePosition, DeviceSpan
 from mlx_engine.kernels.block_verify import BlockVerdict
 from mlx_engine.targets.target import Caches, Target
+
+Planning = Generator[Block, mx.array, "Rows | None"]
+"""Yields a block to draft, if the next rows need one, receives its drafts, and returns the rows; see `Stream.propose`."""
 
 _OPENING = WidthChoice(PassKind("prefill", 1))  # the pass over the last token of the prompt
 
@@ -64,7 +68,7 @@ class Rows:
         noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
         match: length of the match that lookup's drafts continue.
         ahead: whether the previous pass was unread.
-        streams: number of streams in the pass. A shared pass isn't timed.
+        shared: what all streams bring to the pass, if it has rows of others. Its time isn't that of this width.
     """
 
     tokens: mx.array
@@ -75,7 +79,12 @@ class Rows:
     noise: mx.array | None = None
     match: int = 0
     ahead: bool = False
-    streams: int = 1
+    shared: PassLoad | None = None
+
+    def load(self, depth: int) -> PassLoad:
+        """Return what the stream brings to a pass after `depth` tokens."""
+        rows = self.tokens.size
+        return PassLoad(rows, rows if rows > 1 and self.choice.kind.proposer == "drafter" else 0, 1, depth)
 
     @property
     def can_wait(self) -> bool:
@@ -162,12 +171,23 @@ class Stream:
     @property
     def unread_is_shared(self) -> bool:
         """Whether a pass that is made and unread has rows of other streams."""
-        return any(unread.rows.streams > 1 for unread in self._unread)
+        return any(unread.rows.shared is not None for unread in self._unread)
 
     @property
     def can_share(self) -> bool:
         """Whether the next pass may have rows of other streams."""
         return self.shares and not (self.ended or self.lost or self.penalties.stuck)
+
+    @property
+    def unread_load(self) -> PassLoad | None:
+        """What all streams bring to the oldest unread pass, if it has rows of others."""
+        return self._unread[0].rows.shared if self._unread else None
+
+    def share(self, load: PassLoad) -> None:
+        """Note that the proposed rows share a pass with others, which has this load."""
+        assert self._proposed is not None
+        self._proposed.shared = load
+        self.pass_rows.append(load.rows)
 
     @property
     def has_begun(self) -> bool:
@@ -181,10 +201,8 @@ class Stream:
             The same rows until `accept`; or None until `read` if a pass must be read first: with penalties, for lookup, after a
             round that isn't queued, and before a pass that the end of the reply may cut short.
         """
-        if self._proposed is None and not self._must_read:
-            self._proposed = self._after(self._unread[-1]) if self._unread else self._next()
-            self._must_read = self._proposed is None
-        return self._proposed
+        [rows] = propose([self])
+        return rows
 
     def accept(self, logits: mx.array, features: mx.array | None = None) -> None:
         """Choose tokens, compare drafts, and inject the rows. `read` waits for it.
@@ -195,28 +213,48 @@ class Stream:
             logits: of the proposed rows, [R, V].
             features: of these rows, [R, taps * H]; None without `context`.
         """
+        accept([self], [(logits, features)])
+
+    @property
+    def can_plan(self) -> bool:
+        """Whether the next rows can be chosen before a pass is read."""
+        if self._must_read or self._proposed is not None or not self._unread:
+            return not self._must_read
+        rows = self._unread[-1].rows
+        may_end = self.limit <= rows.tokens.size
+        return rows.can_wait and len(self._unread) == 1 and not (self.opens or self.penalties.active or may_end)
+
+    def plan(self) -> Planning:
+        """Choose the next rows; see `propose`."""
+        return self._after(self._unread[-1]) if self._unread else self._next()
+
+    def choose(self, logits: mx.array, features: mx.array | None) -> tuple[list[mx.array], ContextRows | None]:
+        """Choose tokens and compare drafts for the proposed rows, as in `accept`.
+
+        Returns:
+            Arrays for the device to compute, and rows to inject.
+        """
         rows, self._proposed = self._proposed, None
         assert rows is not None
         drafts = rows.drafts if rows.drafts is not None and rows.drafts.size else None
         noise = self.chooser.noise(rows.following, *logits.shape) if rows.noise is None else rows.noise
         verdict = self.chooser.verify(self.penalties.apply(logits, drafts), drafts, rows.following, noise)
         report = self.chooser.report(logits, verdict.choices)
-        unread, started = _Unread(rows, verdict, report, verdict.choices), [verdict.choices, *report]
+        unread, started, injected = _Unread(rows, verdict, report, verdict.choices), [verdict.choices, *report], None
         if rows.drafts is not None and features is not None and self.drafter is not None and self.context is not None:
             # Inject all rows now and drop the rejected ones later, so that the device need not wait for the host
-            self.drafter.inject(self.context, features, rows.tokens)
-            started += self.context.state
+            injected = ContextRows(self.context, features, rows.tokens)
         if rows.span is not None and drafts is not None:
             count = verdict.count()
             kept = (count[:1] + 1).astype(mx.int32)
             position = rows.span.start.value + kept
             unread = _Unread(rows, verdict, report, count[1:], position, kept)
             started += [drafts, count, position]
-        mx.async_eval(started)
         if rows.drafts is None and features is not None and self._backlog is not None:
             # As a copy, because rows of a shared pass would keep all rows in memory
-            self._backlog.add(mx.contiguous(features) if rows.streams > 1 else features, rows.tokens)
+            self._backlog.add(features if rows.shared is None else mx.contiguous(features), rows.tokens)
         self._unread.append(unread)
+        return started, injected
 
     def read(self) -> Step:
         """Wait for the oldest unread pass, and return the tokens that it adds.
@@ -260,7 +298,7 @@ class Stream:
             proposer=proposer,
             why=choice.why,
             trial=choice.trial,
-            streams=rows.streams,
+            streams=1 if rows.shared is None else rows.shared.streams,
             logprobs=logprobs[:count],
         )
 
@@ -284,7 +322,7 @@ class Stream:
         if self._backlog is not None:
             self._backlog.flush()
 
-    def _next(self) -> Rows:
+    def _next(self) -> Planning:
         """Choose and draft the rows after an anchor that the host has read."""
         start, anchor = self.caches.length, mx.array([self.anchor], dtype=mx.uint32)
         if self.opens:
@@ -302,11 +340,11 @@ class Stream:
             return self._block(choice, anchor, drafts, None, match)
         assert self.drafter is not None and self.context is not None
         if self.queue_ahead:
-            return self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False)
+            return (yield from self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False))
         if widest := self.controller.widest(choice) if self.drafter.config.confident else 0:
             rows = min(widest, most)
         noise = self.chooser.noise(start + 1, rows, self.vocabulary)
-        drafts = self.drafter.propose(self.context, anchor, rows, self.chooser, noise)
+        drafts = yield Block(self.context, anchor, rows, self.chooser, noise)
         if widest and self.context.confidence is not None:
             choice = self.controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
             drafts = drafts[: min(choice.kind.width, rows) - 1]
@@ -320,12 +358,11 @@ class Stream:
         noise = None if noise is None else noise[: drafts.size + 1]
         return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match)
 
-    def _after(self, current: _Unread) -> Rows | None:
+    def _after(self, current: _Unread) -> Planning:
         """Choose and draft the rows after an unread pass; see `propose`."""
-        rows = current.rows.tokens.size
-        unready = self.opens or len(self._unread) > 1 or not current.rows.can_wait
-        if unready or self.penalties.active or self.limit <= rows:
+        if not self.can_plan:
             return None
+        rows = current.rows.tokens.size
         offer = None if self.copies is None else self.copies.offer()
         choice = self.controller.choose(self.caches.length, offer)
         width = choice.kind.width
@@ -337,11 +374,10 @@ class Stream:
             self._decided = choice
             return None
         start = self.caches.length
-        return self._queued(
-            choice, width, current.anchor, DevicePosition(current.position, start + 1, start + rows, current.kept), ahead=True
-        )
+        at = DevicePosition(current.position, start + 1, start + rows, current.kept)
+        return (yield from self._queued(choice, width, current.anchor, at, ahead=True))
 
-    def _queued(self, choice: WidthChoice, rows: int, anchor: mx.array, at: DevicePosition, ahead: bool) -> Rows:
+    def _queued(self, choice: WidthChoice, rows: int, anchor: mx.array, at: DevicePosition, ahead: bool) -> Planning:
         """Return the rows of a round after at most one unread round.
 
         Only the device may know their position.
@@ -351,7 +387,7 @@ class Stream:
         self.context.place(span)
         following = (at.value + 1).astype(mx.uint32)
         noise = self.chooser.noise(following, rows, self.vocabulary)
-        drafts = self.drafter.propose(self.context, anchor, rows, self.chooser, noise)
+        drafts = yield Block(self.context, anchor, rows, self.chooser, noise)
         return Rows(mx.concatenate([anchor, drafts]), span, choice, drafts, following, noise, ahead=ahead)
 
     def _flush_backlog(self) -> None:
@@ -371,9 +407,72 @@ class Stream:
             return
         if rows.can_wait and not rows.ahead and not self.penalties.active:
             seconds = None  # includes a wait that queued passes avoid
-        if self.joined or rows.streams > 1 or rows.tokens.size != rows.choice.kind.width:
+        if self.joined or rows.shared is not None or rows.tokens.size != rows.choice.kind.width:
             seconds = None  # ran during another reply's turn, or cut short by the end of the reply
         self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted, rows.match))
+
+
+def propose(streams: Sequence[Stream]) -> list[Rows | None]:
+    """Return the rows of each stream's next pass; see `Stream.propose`.
+
+    Their blocks are drafted in one pass. Streams after one that must read a pass first propose nothing.
+    """
+    found: list[Rows | None] = [None] * len(streams)
+    drafting: list[tuple[int, Planning]] = []
+    blocks = []
+    for index, stream in enumerate(streams):
+        if stream._must_read:
+            break
+        if (rows := stream._proposed) is None:
+            planning = stream.plan()
+            try:
+                blocks.append(next(planning))
+            except StopIteration as end:
+                if (rows := end.value) is None:
+                    stream._must_read = True
+                    break
+            else:
+                drafting.append((index, planning))
+        found[index] = stream._proposed = rows
+    if not blocks:
+        return found
+    drafter = streams[drafting[0][0]].drafter
+    assert drafter is not None
+    try:
+        for (index, planning), drafts in zip(drafting, drafter.propose_packed(blocks), strict=True):
+            try:
+                planning.send(drafts)
+            except StopIteration as end:
+                found[index] = streams[index]._proposed = end.value
+    except BaseException:
+        for index, _ in drafting:  # whose contexts may be placed
+            streams[index].lost = True
+        raise
+    return found
+
+
+def accept(streams: Sequence[Stream], results: list[tuple[mx.array, mx.array | None]]) -> None:
+    """Choose tokens and compare drafts of each stream; see `Stream.accept`.
+
+    All rows are injected in one pass.
+
+    Args:
+        streams: of the latest pass.
+        results: logits and features of each. The list is emptied: it would keep buffers that the next pass writes in place.
+    """
+    started, injected, drafter = list[mx.array](), list[ContextRows](), None
+    for stream in reversed(streams):
+        arrays, rows = stream.choose(*results.pop())
+        started += arrays
+        if rows is not None:
+            injected.append(rows)
+            drafter = stream.drafter
+    if injected:
+        assert drafter is not None
+        drafter.inject_packed(injected)
+        for rows in injected:
+            started += rows.context.state
+    mx.async_eval(started)
 
 
 def queued_rounds(target: Target, drafter: Drafter, caches: Caches, context: DraftContext, chooser: Chooser, width: int) -> Stream:

@@ -8,6 +8,7 @@ outcomes: equal outcomes give equal choices. The model:
   steps compete with rounds.
 - While plain steps win, trial rounds check whether that is still true. They may cost a fixed share of the time of all replies at
   similar temperatures, not of one reply. A part of this credit is kept for the start of the next reply, whose text may differ.
+- If other streams share the pass, it has their rows and yields their tokens, too. `shared_widths` then sets the width.
 - A reply starts with the usual acceptance of earlier replies. If few drafts of the latest reply were accepted and plain steps won,
   they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance.
 """
@@ -19,7 +20,7 @@ from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
-from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
+from mlx_engine.decoding.costs import ASSUMED, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
 from mlx_engine.drafters.lookup import Offer
 
 # Costs and credits are in plain steps unless stated otherwise
@@ -47,6 +48,7 @@ _REVIEW_EVERY = 32  # plain steps between comparisons of costs
 
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
 VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens in one pass is too slow on this machine")
+OTHERS_SHARE = EngineText.of("others_share_passes", "rows of other replies were worth more")
 WIDTH_1_REQUESTED = EngineText.of("width_1_requested", "width 1 was requested")
 NOTHING_TO_COPY = EngineText.of("nothing_to_copy", "lookup found nothing to copy")
 TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being timed")
@@ -73,14 +75,48 @@ class PassOutcome:
     match: int = 0
 
 
+@dataclass(frozen=True)
+class Company:
+    """What other streams bring to the next pass.
+
+    Attributes:
+        load: their rows.
+        tokens: that they should yield.
+        share: the stream's own pass that yields the most tokens of all streams per second; None without others.
+    """
+
+    load: PassLoad = NOTHING
+    tokens: float = 0.0
+    share: PassKind | None = None
+
+
+ALONE = Company()
+
+
 class WidthController(Protocol):
     """Chooses the kind of each pass of a reply.
 
     Attributes:
-        streams: number of streams that share the next pass.
+        company: other streams in the next pass.
     """
 
-    streams: int = 1
+    company: Company = ALONE
+
+    def offers(self) -> list[tuple[PassKind, float]]:
+        """Return a stream's possible passes in company, by width, and their tokens."""
+        ...
+
+    def usual(self, depth: int) -> tuple[PassKind, float]:
+        """Return the pass that a stream would have alone, and its tokens."""
+        return self.offers()[0]
+
+    def shared_seconds(self, load: PassLoad) -> float | None:
+        """Return the expected time of a pass that streams share, or None if unknown."""
+        return None
+
+    def record_shared(self, load: PassLoad, seconds: float) -> None:
+        """Learn from the time of a pass that streams shared."""
+        return None
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         """Return the kind of the next pass.
@@ -115,6 +151,10 @@ class FixedWidth(WidthController):
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         return self._choice
+
+    def offers(self) -> list[tuple[PassKind, float]]:
+        kind = self._choice.kind
+        return [(kind, tokens_by_width([_UNKNOWN] * (kind.width - 1))[-1])]
 
     def record(self, outcome: PassOutcome) -> None: ...
 
@@ -167,19 +207,25 @@ class _Expected:
     Attributes:
         seconds: of a plain step, then of each drafter round.
         chances, deviations: acceptance of each draft, and its uncertainty.
-        tokens: of passes of 1, 2, … rows.
+        others: tokens of other streams.
+        tokens: of passes of 1, 2, … rows, with those of other streams.
         pace: seconds per token.
     """
 
     seconds: dict[PassKind, float]
     chances: list[float]
     deviations: list[float]
+    others: float
     tokens: list[float]
     pace: dict[PassKind, float]
 
     def hoped(self, deviations: float) -> list[float]:
         """Return the tokens if acceptance is higher by so many standard deviations."""
-        return tokens_by_width([min(p + deviations * d, 0.98) for p, d in zip(self.chances, self.deviations, strict=True)])
+        return self.yields([min(p + deviations * d, 0.98) for p, d in zip(self.chances, self.deviations, strict=True)])
+
+    def yields(self, chances: list[float]) -> list[float]:
+        """Return the tokens of passes of 1, 2, … rows, with those of other streams."""
+        return [self.others + tokens for tokens in tokens_by_width(chances)]
 
 
 @dataclass(frozen=True)
@@ -188,7 +234,7 @@ class _Outlook:
 
     best: WidthChoice
     pace: float
-    streams: int
+    company: Company
     trial: PassKind | None = None
     price: float = 0.0
 
@@ -224,7 +270,7 @@ class AutomaticWidth(WidthController):
         if self._trial_steps:
             self._trial_steps -= 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
-        if self._outlook is None or self._outlook.streams != self.streams:
+        if self._outlook is None or self._outlook.company != self.company:
             self._outlook = self._compare(depth)
         outlook = self._outlook
         self._pace = outlook.pace
@@ -237,6 +283,22 @@ class AutomaticWidth(WidthController):
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
         return WidthChoice(outlook.trial, trial=True)
 
+    def offers(self) -> list[tuple[PassKind, float]]:
+        tokens = tokens_by_width(self._drafts.chances()[0])
+        return [(kind, tokens[kind.width - 1]) for kind in (PLAIN_STEP, *self._kinds)]
+
+    def usual(self, depth: int) -> tuple[PassKind, float]:
+        self.company = ALONE
+        if self._outlook is None or self._outlook.company != ALONE:
+            self._outlook = self._compare(depth)
+        return next(offer for offer in self.offers() if offer[0] == self._outlook.best.kind)
+
+    def shared_seconds(self, load: PassLoad) -> float | None:
+        return self._costs.shared_seconds(load)
+
+    def record_shared(self, load: PassLoad, seconds: float) -> None:
+        self._costs.record_shared(load, seconds)
+
     def widest(self, choice: WidthChoice) -> int:
         return 0 if choice.trial else self._block
 
@@ -244,7 +306,7 @@ class AutomaticWidth(WidthController):
         self._confidence = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
         tokens = tokens_by_width(self._confidence)
         kinds = [kind for kind in self._kinds if kind.width <= len(tokens)]
-        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth, self.streams) / self._pace for kind in kinds}
+        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth, self.company.load) / self._pace for kind in kinds}
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
 
     def record(self, outcome: PassOutcome) -> None:
@@ -253,12 +315,13 @@ class AutomaticWidth(WidthController):
         if outcome.seconds is not None:
             self._record_time(outcome.choice, depth, outcome.seconds)
         self._began = True
-        plain, seconds = (self._costs.seconds(each, depth, self.streams) for each in (PLAIN_STEP, kind))
-        self._band.credit = min(self._band.credit + _TRIAL_SHARE * seconds / plain, _MAX_CREDIT)
+        plain, seconds = (self._costs.seconds(each, depth, self.company.load) for each in (PLAIN_STEP, kind))
+        share = _TRIAL_SHARE / (self.company.load.streams + 1)  # each stream of a pass records it
+        self._band.credit = min(self._band.credit + share * seconds / plain, _MAX_CREDIT)
         if outcome.choice.trial:
             if outcome.seconds is not None:
                 seconds = min(seconds, outcome.seconds)  # a single pass can take far longer because of other programs
-            loss = (seconds - (outcome.accepted + 1) * self._pace) / plain
+            loss = (seconds - (outcome.accepted + 1 + self.company.tokens) * self._pace) / plain
             self._band.credit -= max(loss + (_INTERRUPTION if self._parked else 0.0), _MIN_LOSS)
         if kind == PLAIN_STEP:
             self._steps_since_round += 1
@@ -293,22 +356,25 @@ class AutomaticWidth(WidthController):
     def _compare(self, depth: int) -> _Outlook:
         """Compare plain steps, rounds, and trials by what they should cost and yield."""
         chances, deviations = self._drafts.chances()
-        plain, *rounds = self._costs.all_seconds(depth, self.streams)
+        company = self.company
+        plain, *rounds = self._costs.all_seconds(depth, company.load)
         if not self._kinds:
-            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain, self.streams)
+            return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain / (1 + company.tokens), company)
         seconds = {PLAIN_STEP: plain, **dict(zip(self._kinds, rounds, strict=True))}
-        tokens = tokens_by_width(chances)
-        pace = {kind: each / tokens[kind.width - 1] for kind, each in seconds.items()}
-        expected = _Expected(seconds, chances, deviations, tokens, pace)
+        expected = _Expected(seconds, chances, deviations, company.tokens, [], {})
+        expected.tokens = expected.yields(chances)
+        pace = expected.pace = {kind: each / expected.tokens[kind.width - 1] for kind, each in seconds.items()}
         best = min(pace, key=pace.__getitem__)
-        if best == PLAIN_STEP and not self._parked:
+        if company.share is not None:
+            best = company.share
+        elif best == PLAIN_STEP and not self._parked:
             best = self._doubted_round(expected)
         self._parked = best == PLAIN_STEP
         if self._parked:
             self._band.hopeless = chances if chances[0] < _HOPELESS else None
             return self._plain_outlook(expected)
         trial, price = self._trial(best, expected) if self._began and self._band.credit >= _MIN_LOSS else (None, 0.0)
-        return _Outlook(WidthChoice(best), pace[best], self.streams, trial, price)
+        return _Outlook(WidthChoice(best), pace[best], company, trial, price)
 
     def _doubted_round(self, expected: _Expected) -> PassKind:
         """Return the best round if acceptance may be high enough, or a plain step."""
@@ -321,7 +387,7 @@ class AutomaticWidth(WidthController):
         costs, pace, plain, hoped = self._costs, expected.pace[best], expected.seconds[PLAIN_STEP], expected.hoped(_OPTIMISM)
         trial, price, limit = None, 0.0, _MIN_GAIN / pace
         if (
-            self.streams == 1
+            self.company == ALONE
             and pace < plain
             and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS
             and costs.uncertainty(PLAIN_STEP, best) > _VAGUE
@@ -341,24 +407,26 @@ class AutomaticWidth(WidthController):
 
     def _plain_outlook(self, expected: _Expected) -> _Outlook:
         """Return the outlook while plain decoding wins, with the most promising trial."""
-        plain, seconds = expected.seconds[PLAIN_STEP], expected.seconds
-        hoped = tokens_by_width([_HOPED] * (self._kinds[-1].width - 1))
+        plain, seconds, company = expected.pace[PLAIN_STEP], expected.seconds, self.company
+        step = seconds[PLAIN_STEP]
+        hoped = expected.yields([_HOPED] * (self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
-        choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)
+        why = FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW if company.share is None else OTHERS_SHARE
+        choice = WidthChoice(PLAIN_STEP, why)
         trial, best_ratio = None, 0.0
         for kind in self._kinds:
             # A round that wasn't timed lately may cost less now
             least = seconds[kind] * exp(-_OPTIMISM * self._costs.uncertainty(kind, PLAIN_STEP))
-            gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, _MIN_LOSS * plain)
+            gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - step, _MIN_LOSS * step)
             if gain / loss > best_ratio:
                 trial, best_ratio = kind, gain / loss
         if trial is None:
             # All rounds seem too slow, but the machine may have been busy: try rarely
             trial = min(self._kinds, key=lambda kind: seconds[kind])
-            return _Outlook(choice, plain, self.streams, trial, 0.9 * _FIRST_CREDIT)
-        loss = max(seconds[trial] / plain - expected.tokens[trial.width - 1], _MIN_LOSS)
+            return _Outlook(choice, plain, company, trial, 0.9 * _FIRST_CREDIT)
+        loss = max((seconds[trial] - expected.tokens[trial.width - 1] * plain) / step, _MIN_LOSS)
         # After a failure, keep enough credit for a trial at the start of the next reply
-        return _Outlook(choice, plain, self.streams, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
+        return _Outlook(choice, plain, company, trial, min((loss + _INTERRUPTION) * min(1 + self._failures, 3), _MAX_CREDIT))
 
     def _blend(self) -> BlendedAcceptance:
         return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
@@ -372,7 +440,7 @@ class AutomaticWidth(WidthController):
         for width in LADDER:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):
                 kind = PassKind("lookup", width)
-                each = self._costs.seconds(kind, depth, self.streams) / tokens[width - 1]
+                each = self._costs.seconds(kind, depth, self.company.load) / (tokens[width - 1] + self.company.tokens)
                 if each < pace:
                     best, pace = kind, each
         return None if best is None else WidthChoice(best)

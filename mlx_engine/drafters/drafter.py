@@ -1,62 +1,17 @@
 """The interface between decoding and drafters, and batched injection."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Protocol
 
 import mlx.core as mx
 
+from mlx_engine.drafters.parts.chooser import ProposalChooser
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.kernels.operations import Operations
 
 _INJECTED_ROWS = 64  # rows per injection of a `Backlog`
-
-
-class ProposalChooser(Protocol):
-    """Interface for choosing proposals, implemented by `decoding.sampling.Chooser`."""
-
-    def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return the chosen indices, uint32 [rows].
-
-        Args:
-            logits: [rows, n].
-            noise: [rows, n], or None for greedy choice.
-        """
-        ...
-
-    def propose_path(self, logits: mx.array, noise: mx.array | None, tokens: mx.array | None = None) -> mx.array:
-        """Return the chosen tokens of consecutive positions, uint32 [rows].
-
-        Args:
-            logits: [rows, n].
-            noise: [rows, n], or None for greedy choice.
-            tokens: token id of each column, uint32 [n]; None for the ids from 0 on.
-        """
-        chosen = self.propose(logits, noise)
-        return chosen if tokens is None else tokens[chosen]
-
-    def propose_chain(
-        self,
-        anchor: mx.array,
-        rows: int,
-        logits: Callable[[int, mx.array], mx.array],
-        noise: mx.array | None,
-        tokens: mx.array | None = None,
-    ) -> mx.array:
-        """Return the chosen tokens of consecutive positions, uint32 [rows].
-
-        Args:
-            anchor: the token before them, [1] uint32.
-            rows: number of tokens.
-            logits: returns the logits [1, n] of a row, given the row and the token before it, [1] uint32.
-            noise: [rows, n], or None for greedy choice.
-            tokens: as in `propose_path`.
-        """
-        chain = [anchor]
-        for row in range(rows):
-            chosen = self.propose(logits(row, chain[-1]), None if noise is None else noise[row : row + 1])
-            chain.append(chosen if tokens is None else tokens[chosen])
-        return mx.concatenate(chain[1:])
 
 
 class Drafter(Protocol):
@@ -83,20 +38,24 @@ class Drafter(Protocol):
         """Append the features [S, taps * H] and tokens [S] of S positions."""
         ...
 
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None:
+        """Extend the contexts of one or more streams, which reads weights once."""
+        ...
+
     def propose(
         self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
     ) -> mx.array:
-        """Build the graph that proposes tokens for the positions after the anchor.
+        """Return the tokens of one stream's block; see `propose_packed`."""
+        ...
+
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        """Build the graph that proposes the tokens of blocks, which reads weights once.
 
         Args:
-            context: contains all positions before the anchor, whose position is `context.start`.
-            anchor: the last token, [1] uint32.
-            rows: rows of the block, including the anchor: 2 to the block size.
-            chooser: chooses tokens from scores.
-            noise: Gumbel noise for the tokens after the anchor, [at least rows - 1, V] float32; None for greedy choice.
+            blocks: of one or more streams.
 
         Returns:
-            Token ids of the target, uint32 [rows - 1].
+            Token ids of the target for each block, uint32 [rows - 1].
         """
         ...
 

@@ -6820,6 +6820,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
+            <source>others_share_passes</source>
+            <extracomment>rows of other replies were worth more</extracomment>
+            <translation>Zeilen anderer Antworten lohnten sich mehr</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
             <translation>das Dekodieren ohne DFlash wurde gerade gemessen</translation>

@@ -6820,6 +6820,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
+            <source>others_share_passes</source>
+            <extracomment>rows of other replies were worth more</extracomment>
+            <translation>其他回复的行更值得计算</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
             <translation>当时正在为普通解码计时</translation>

@@ -30,7 +30,7 @@ from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
-from mlx_engine.drafters.drafter import ProposalChooser  # noqa: E402
+from mlx_engine.drafters.parts.chooser import ProposalChooser  # noqa: E402
 from mlx_engine.drafters.parts.context import DraftContext  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.formats import chat_prompt  # noqa: E402

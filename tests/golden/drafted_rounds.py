@@ -60,7 +60,7 @@ def _eagle3(found: Differences, name: str, drafter: Any, context: Any, before: m
     drafts = drafter.propose(context, tokens[-1:], rows, _GREEDY, None)
     chain, hidden, logits = drafter.chain(context, rows), [], []
     for token in mx.split(mx.concatenate([tokens[-1:], drafts[:-1]]), rows - 1):
-        logits.append(drafter.extend(chain, token))
+        logits.append(drafter.extend([chain], token))
         hidden.append(chain.features)
     found.compare(name, "hidden", mx.concatenate(hidden), stored["hidden"])
     found.compare(name, "logits", mx.concatenate(logits), stored["logits"])

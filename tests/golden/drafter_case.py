@@ -9,7 +9,7 @@ import mlx.core as mx
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.dflash.model import DFlashDrafter
-from mlx_engine.drafters.dflash2.model import DFlash2Drafter
+from mlx_engine.drafters.dflash2.model import DFlash2Drafter, previous
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.loading.drafter_files import load
 
@@ -108,7 +108,7 @@ def _candidates(
     order = mx.argsort(ids, axis=-1)
     yield "candidates", mx.take_along_axis(ids, order, axis=-1).astype(mx.int32)
     yield "candidate_logits", mx.take_along_axis(unary, order, axis=-1)
-    scores = drafter.scores(anchor, ids, unary, hidden)
+    scores = drafter.scores(previous(anchor, ids), ids, unary, hidden)
     before = mx.argmax(ids[:-1] == tokens[:-1, None], axis=-1)
     chosen = mx.concatenate([mx.zeros((1,), before.dtype), before])
     after = mx.take_along_axis(scores, chosen[:, None, None], axis=1)[:, 0]

@@ -1,6 +1,7 @@
 """One pair of the reference outputs: the features of its target, and every prompt, at every block size, in several schedules."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.engine.engine import Engine
 from mlx_engine.loading.loaded_pair import LoadedPair
 from tests.golden import drafted_rounds
@@ -27,9 +29,10 @@ class _Recorder:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._drafter, name)
 
-    def propose(self, *args: Any, **kwargs: Any) -> mx.array:
-        self.proposed.append(self._drafter.propose(*args, **kwargs))
-        return self.proposed[-1]
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        drafts = self._drafter.propose_packed(blocks)
+        self.proposed += drafts
+        return drafts
 
 
 def check(folder: Path, thorough: bool = True) -> tuple[str, list[str]]:

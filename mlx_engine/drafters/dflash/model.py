@@ -13,26 +13,29 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.drafters.dflash.config import DFlashConfig
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_config import BlockConfig
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
-from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injected, Injection
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.model import BlockModel
+from mlx_engine.drafters.parts.row_packing import unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
 class DFlashDrafter(BlockModel[DFlashConfig]):
     """A DFlash v1 drafter with a target's embedding and head."""
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
-        return chooser.propose_path(self.draft(context, anchor, rows), self.ends.noise(noise, rows - 1), self.ends.tokens)
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        hidden = self.hidden_packed([(block.context, block.anchor, block.rows) for block in blocks])
+        logits = unpack(self.logits(hidden), [block.rows - 1 for block in blocks])
+        return [
+            block.chooser.propose_path(own, self.ends.noise(block.noise, block.rows - 1), self.ends.tokens)
+            for block, own in zip(blocks, logits, strict=True)
+        ]
 
 
 def build(tensors: Tensors, config: DFlashConfig, embed: TargetEnd, head: TargetEnd, layers: Sequence[Any]) -> DFlashDrafter:

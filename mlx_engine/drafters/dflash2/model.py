@@ -14,15 +14,16 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.drafters.dflash2.config import DFlash2Config
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
-from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.chooser import ProposalChooser
+from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
-from mlx_engine.drafters.parts.layer import Layer, Multiply, View
+from mlx_engine.drafters.parts.layer import Layer, Multiply, View, needed
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.model import BlockModel
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 
 _SPAN = 512  # logits per span
@@ -47,16 +48,26 @@ class _Convolution:
         projection = tensors.matrix(f"{at}.kernel_projection", 2 * c.kernel_rows * groups, c.hidden_size, quantize=False)
         return cls(base, projection, groups)
 
-    def __call__(self, x: mx.array, sublayer: Callable[[mx.array], mx.array]) -> mx.array:
-        """Return a sublayer's output for [B, w, H], convolved before and after."""
+    def __call__(self, x: mx.array, inside: mx.array | None, sublayer: Callable[[mx.array], mx.array]) -> mx.array:
+        """Return a sublayer's output, convolved before and after.
+
+        Args:
+            x: [B, w, H], or the rows of all streams' blocks, [1, R, H].
+            inside: index of each row in its block, [R], if there are several streams.
+            sublayer: takes and returns such rows.
+        """
         (count, width, hidden), taps = x.shape, self.base.shape[1]
         dynamic = self.projection(x).reshape(count, width, 2, taps, self.groups, 1)
         kernels = (dynamic + self.base.reshape(2, taps, self.groups, -1)).reshape(count, width, 2, taps, hidden)
 
+        def earlier(x: mx.array, tap: int) -> mx.array:
+            moved = mx.pad(x[:, :-tap], [(0, 0), (tap, 0), (0, 0)])
+            return moved if inside is None else mx.where((inside >= tap)[:, None], moved, 0)
+
         def convolve(side: int, x: mx.array) -> mx.array:
             out = kernels[:, :, side, 0] * x
             for tap in range(1, min(taps, width)):
-                out = out + kernels[:, :, side, tap] * mx.pad(x[:, :-tap], [(0, 0), (tap, 0), (0, 0)])
+                out = out + kernels[:, :, side, tap] * earlier(x, tap)
             return out
 
         return convolve(1, sublayer(convolve(0, x)))
@@ -68,14 +79,15 @@ class _ConvolvedLayer:
     attention: _Convolution
     mlp: _Convolution
 
-    def __call__(self, x: mx.array, view: View, multiply: Multiply) -> mx.array:
+    def __call__(self, x: mx.array, views: Sequence[View], multiply: Multiply) -> mx.array:
         layer, eps = self.layer, self.layer.heads.eps
         # Keep all rows, because the convolution after a sublayer reads the anchor's row
-        whole = replace(view, read=0)
+        whole = [replace(view, read=0) for view in views]
+        inside = mx.concatenate([mx.arange(view.rows) for view in views]) if len(views) > 1 else None
         h = mx.fast.rms_norm(x, layer.input_norm, eps)
-        x = x + self.attention(h, lambda rows: layer.attention(rows, whole, multiply))
+        x = x + self.attention(h, inside, lambda rows: layer.attention(rows, whole, multiply))
         h = mx.fast.rms_norm(x, layer.mlp_norm, eps)
-        return (x + self.mlp(h, lambda rows: layer.feed_forward(rows, multiply)))[:, view.read :]
+        return needed(x + self.mlp(h, inside, lambda rows: layer.feed_forward(rows, multiply)), views)
 
 
 @dataclass(frozen=True)
@@ -100,12 +112,14 @@ class DFlash2Drafter(BlockModel[DFlash2Config]):
         super().__init__(block, [layer.layer for layer in layers])
         self.selector = selector
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
-        hidden = self.hidden(context, anchor, rows)
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        rows = [block.rows - 1 for block in blocks]
+        hidden = self.hidden_packed([(block.context, block.anchor, block.rows) for block in blocks])
         tokens, logits = self.candidates(self.logits(hidden))
-        return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
+        each = unpack(tokens, rows)
+        before = pack([previous(block.anchor, own) for block, own in zip(blocks, each, strict=True)])
+        parts = zip(blocks, each, unpack(self.scores(before, tokens, logits, hidden), rows), strict=True)
+        return [self.path(own, scores, block.chooser, block.noise) for block, own, scores in parts]
 
     def trained_logits(self, features: mx.array, blocks: mx.array, positions: mx.array) -> mx.array:
         """Return `BlockModel.trained_logits`, with the edges from true tokens."""
@@ -123,13 +137,12 @@ class DFlash2Drafter(BlockModel[DFlash2Config]):
         tokens = largest(logits, self.config.top_k)
         return tokens, mx.take_along_axis(logits, tokens, axis=-1).astype(mx.float32)
 
-    def scores(self, anchor: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
+    def scores(self, before: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
         """Return the score of each candidate after each previous one, [rows, k, k].
 
-        Axis 1 has the previous candidates. In row 0, the anchor takes the place of all of them.
+        Axis 1 has the previous candidates, which are `before`, [rows, k].
         """
-        count, selector = tokens.shape[1], self.selector
-        before = mx.concatenate([mx.broadcast_to(anchor.astype(tokens.dtype)[:, None], (1, count)), tokens[:-1]])
+        selector = self.selector
         edge = selector.edge(hidden).astype(mx.float32)[:, None]
         left = selector.predecessors.rows(before).astype(mx.float32) * edge
         right = selector.successors.rows(tokens).astype(mx.float32)
@@ -165,6 +178,14 @@ def build(tensors: Tensors, config: DFlash2Config, embed: TargetEnd, head: Targe
     ]
     injection = Injection(tensors, c.windows, fusion, injected, heads.rotation, c.norm_eps)
     return DFlash2Drafter(BlockPass(c, ends, convolved, injection), convolved, selector)
+
+
+def previous(anchor: mx.array, tokens: mx.array) -> mx.array:
+    """Return the candidates before each row of a block, [rows, k], of its candidates.
+
+    Before the first row, the anchor takes the place of all of them.
+    """
+    return mx.concatenate([mx.broadcast_to(anchor.astype(tokens.dtype)[:, None], (1, tokens.shape[1])), tokens[:-1]])
 
 
 def largest(values: mx.array, count: int) -> mx.array:

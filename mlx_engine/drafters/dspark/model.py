@@ -13,16 +13,18 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.dspark.config import DSparkConfig
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_tensors import heads_of, take_layer, take_layers
+from mlx_engine.drafters.parts.chooser import run_chains
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import Layer
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.model import BlockModel
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
@@ -52,32 +54,39 @@ class DSparkDrafter(BlockModel[DSparkConfig]):
         super().__init__(block, layers)
         self._markov = markov
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
-        hidden = self.hidden(context, anchor, rows)
-        base = self.logits(hidden)
-        noise, tokens = self.ends.noise(noise, rows - 1), self.ends.tokens
-        drafts = chooser.propose_chain(
-            anchor, rows - 1, lambda row, before: self.chained(base[row : row + 1], before), noise, tokens
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        rows = [block.rows - 1 for block in blocks]
+        hidden = self.hidden_packed([(block.context, block.anchor, block.rows) for block in blocks])
+        base = unpack(self.logits(hidden), rows)
+
+        def logits(going: Sequence[int], row: int, before: mx.array) -> mx.array:
+            return self.chained(pack([base[index][row : row + 1] for index in going]), before)
+
+        drafts = run_chains(
+            [b.chooser.chain(b.anchor, b.rows - 1, self.ends.noise(b.noise, b.rows - 1), self.ends.tokens) for b in blocks], logits
         )
-        context.confidence = self.confidence(hidden, mx.concatenate([anchor, drafts[:-1]]))
+        if self._markov.confidence is not None:
+            before = [mx.concatenate([block.anchor, own[:-1]]) for block, own in zip(blocks, drafts, strict=True)]
+            odds = unpack(self.confidence(hidden, pack(before)), rows)
+            for block, own in zip(blocks, odds, strict=True):
+                block.context.confidence = own
         return drafts
 
-    def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
+    def hidden_packed(self, blocks: Sequence[tuple[DraftContext, mx.array, int]]) -> mx.array:
         if all(self.config.causal):
-            return super().hidden(context, anchor, width)
+            return super().hidden_packed(blocks)
         # Rows depend on the rows after them, and were trained with the whole block
-        return super().hidden(context, anchor, self.config.block_size)[: width - 1]
+        whole = self.config.block_size
+        hidden = unpack(super().hidden_packed([(*block[:2], whole) for block in blocks]), [whole - 1] * len(blocks))
+        return pack([own[: width - 1] for own, (_, _, width) in zip(hidden, blocks, strict=True)])
 
     def chained(self, logits: mx.array, before: mx.array) -> mx.array:
         """Return the logits [n, V] of rows after the tokens [n] before them."""
         return logits + self._markov.after(self._markov.before.rows(before), self.multiply)
 
-    def confidence(self, hidden: mx.array, before: mx.array) -> mx.array | None:
-        """Return the log-odds [n] of acceptance after tokens [n], or None."""
-        if self._markov.confidence is None:
-            return None
+    def confidence(self, hidden: mx.array, before: mx.array) -> mx.array:
+        """Return the confidence head's log-odds [n] of acceptance after tokens [n]."""
+        assert self._markov.confidence is not None
         weight, bias = self._markov.confidence
         if weight.shape[1] > hidden.shape[1]:
             hidden = mx.concatenate([hidden, self._markov.before.rows(before)], axis=-1)

@@ -13,13 +13,15 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.eagle3.config import Eagle3Config
+from mlx_engine.drafters.parts.chooser import run_chains
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
@@ -78,21 +80,22 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
     def context(self) -> DraftContext:
         return DraftContext((None,), self.config.block_size)
 
-    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
-        assert tokens is not None
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None:
+        rows, features = [part.rows for part in parts], pack([part.features for part in parts])
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(-1, *self._tap_norms.shape), None, self.config.norm_eps) * self._tap_norms
             features = taps.reshape(features.shape)
-        joined, _ = self._joined(tokens, context.pair(self._fuse(features, self.multiply)))
-        context.kinds[None].append(self._keys_values(joined, context.start))
-        if context.span is None:
-            context.position += tokens.size
+        fused = unpack(self._fuse(features, self.multiply), rows)
+        before = pack([part.context.pair(own) for part, own in zip(parts, fused, strict=True)])
+        joined, _ = self._joined(pack([part.tokens for part in parts if part.tokens is not None]), before)
+        for part, own in zip(parts, unpack(self._keys_values(joined), rows, axis=3), strict=True):
+            part.context.kinds[None].append(self._turned(own, part.context.start))
+            part.context.advance(part.rows)
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
-        chain, noise = self.chain(context, rows), self.ends.noise(noise, rows - 1)
-        return chooser.propose_chain(anchor, rows - 1, lambda row, before: self.extend(chain, before), noise, self.ends.tokens)
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        chains = [self.chain(block.context, block.rows) for block in blocks]
+        choosing = [b.chooser.chain(b.anchor, b.rows - 1, self.ends.noise(b.noise, b.rows - 1), self.ends.tokens) for b in blocks]
+        return run_chains(choosing, lambda going, row, before: self.extend([chains[index] for index in going], before))
 
     def chain(self, context: DraftContext, rows: int) -> DraftChain:
         """Return the context's entries, with room for a block of `rows` rows."""
@@ -106,21 +109,38 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
         visible = None if context.span is None else (slots + 1 < context.start) | (slots >= count)  # hides unfilled rows
         return DraftChain(context.before(c.hidden_size).astype(self.dtype), entries, count, context.start, visible)
 
-    def extend(self, chain: DraftChain, token: mx.array) -> mx.array:
-        """Append the entry of a token [1], and return the next logits [1, V]."""
-        c, layer, multiply, end = self.config, self._layer, self.multiply, chain.count + 1
-        joined, normed = self._joined(token, chain.features)
-        chain.entries[..., chain.count : end, :] = self._keys_values(joined, chain.start)
-        queries = self._rotation(layer.queries(joined, multiply).reshape(1, c.heads, 1, c.head_dim), chain.start)
-        keys, values = chain.entries[..., :end, :]
-        mask = None if chain.visible is None else chain.visible[None, :end]
-        attended = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=c.head_dim**-0.5, mask=mask)
-        x = normed if c.norms_residual else chain.features
-        x = x + layer.output(attended.reshape(1, -1), multiply)
+    def extend(self, chains: Sequence[DraftChain], tokens: mx.array) -> mx.array:
+        """Append the entry of a token to each chain, and return the next logits [n, V].
+
+        Args:
+            chains: n chains, of one or more streams.
+            tokens: one for each, [n].
+        """
+        c, layer, multiply = self.config, self._layer, self.multiply
+        features = pack([chain.features for chain in chains])
+        joined, normed = self._joined(tokens, features)
+        one_each = [1] * len(chains)
+        entries, queries = unpack(self._keys_values(joined), one_each, axis=3), unpack(layer.queries(joined, multiply), one_each)
+        attended = [self._attended(chain, *own) for chain, *own in zip(chains, entries, queries, strict=True)]
+        x = normed if c.norms_residual else features
+        x = x + layer.output(pack(attended), multiply)
         x = x + layer.down(layer.gate_up(mx.fast.rms_norm(x, layer.mlp_norm, c.norm_eps), multiply, gated=True), multiply)
         out = self.ends.finish(x)
-        chain.features, chain.count, chain.start = out if c.norms_output else x, end, chain.start + 1
+        for chain, own in zip(chains, unpack(out if c.norms_output else x, one_each), strict=True):
+            chain.features, chain.count, chain.start = own, chain.count + 1, chain.start + 1
         return self.logits(out)
+
+    def _attended(self, chain: DraftChain, entry: mx.array, queries: mx.array) -> mx.array:
+        """Append an entry to a chain, and return attention's output for its queries.
+
+        Both have the shape [1, heads * D].
+        """
+        c, end = self.config, chain.count + 1
+        chain.entries[..., chain.count : end, :] = self._turned(entry, chain.start)
+        turned = self._rotation(queries.reshape(1, c.heads, 1, c.head_dim), chain.start)
+        keys, values = chain.entries[..., :end, :]
+        mask = None if chain.visible is None else chain.visible[None, :end]
+        return mx.fast.scaled_dot_product_attention(turned, keys, values, scale=c.head_dim**-0.5, mask=mask).reshape(1, -1)
 
     def _joined(self, tokens: mx.array, before: mx.array) -> tuple[mx.array, mx.array]:
         """Return the layer's input [S, 2H] for tokens [S], and the normed features [S, H]."""
@@ -128,11 +148,14 @@ class Eagle3Drafter(DrafterModel[Eagle3Config]):
         embedded = mx.fast.rms_norm(self.ends.embed(tokens[None])[0], self._layer.input_norm, self.config.norm_eps)
         return mx.concatenate([embedded, normed], axis=-1), normed
 
-    def _keys_values(self, joined: mx.array, start: int | mx.array) -> mx.array:
-        """Return the entries' keys and values, [2, 1, kv heads, S, D]."""
+    def _keys_values(self, joined: mx.array) -> mx.array:
+        """Return the entries' keys, not rotated yet, and values, [2, 1, kv heads, S, D]."""
         c = self.config
-        both = self._layer.keys_values(joined, self.multiply).reshape(-1, 2, 1, c.kv_heads, c.head_dim).transpose(1, 2, 3, 0, 4)
-        return mx.stack([self._rotation(both[0], start), both[1]])
+        return self._layer.keys_values(joined, self.multiply).reshape(-1, 2, 1, c.kv_heads, c.head_dim).transpose(1, 2, 3, 0, 4)
+
+    def _turned(self, entries: mx.array, start: int | mx.array) -> mx.array:
+        """Rotate one stream's keys."""
+        return mx.stack([self._rotation(entries[0], start), entries[1]])
 
 
 def build(tensors: Tensors, config: Eagle3Config, embed: TargetEnd, head: TargetEnd, layers: Sequence[Any]) -> Eagle3Drafter:

@@ -18,16 +18,18 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.gemma4_assistant.config import AssistantConfig
 from mlx_engine.drafters.gemma4_assistant.tensors import AssistantEnds, take_layer
+from mlx_engine.drafters.parts.chooser import run_chains
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import normalized_values
-from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, Multiply, View
+from mlx_engine.drafters.parts.layer import AttentionHeads, Heads, Layer, Multiply, View
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 
 
@@ -55,7 +57,7 @@ class _Source:
             mask = key < start
             if self.window is not None:
                 mask = mask & (start - key < self.window)
-        return View(held.layer(0), mask, start - 1)
+        return View(1, held.layer(0), mask, start - 1)
 
 
 def source_layers(layers: Sequence[Any]) -> tuple[int, int]:
@@ -97,42 +99,48 @@ class Gemma4AssistantDrafter(DrafterModel[AssistantConfig]):
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows, self.config.block_size)
 
-    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
-        *inputs, final = mx.split(features, 3, axis=1)
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None:
+        rows = [part.rows for part in parts]
+        *inputs, final = mx.split(pack([part.features for part in parts]), 3, axis=1)
         for source, x in zip(self._sources, inputs, strict=True):
             norm = source.own.self_attn.k_norm
-            rotation = (source.rotation.frequencies, context.start, norm.eps)
-            injected = self.operations.kv_injection(source.keys_values(x), norm.weight[None], *rotation)
-            context.kinds[source.window].append(normalized_values(injected, self.config.norm_eps))
-        context.pair(final)
-        if context.span is None:
-            context.position += features.shape[0]
+            for part, projected in zip(parts, unpack(source.keys_values(x), rows), strict=True):
+                rotation = (source.rotation.frequencies, part.context.start, norm.eps)
+                injected = self.operations.kv_injection(projected, norm.weight[None], *rotation)
+                part.context.kinds[source.window].append(normalized_values(injected, self.config.norm_eps))
+        for part, state in zip(parts, unpack(final, rows), strict=True):
+            part.context.pair(state)
+            part.context.advance(part.rows)
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
-        state = context.before(self.config.hidden_size).astype(self.dtype)
-        views = [source.view(context) for source in self._sources]
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        states = [block.context.before(self.config.hidden_size).astype(self.dtype) for block in blocks]
+        seen = [[source.view(block.context) for source in self._sources] for block in blocks]
 
-        def logits(row: int, before: mx.array) -> mx.array:
-            nonlocal state
-            x = self._join(mx.concatenate([self.ends.embed(before[None])[0], state], axis=-1), self.multiply)[None]
+        def logits(going: Sequence[int], row: int, before: mx.array) -> mx.array:
+            embedded = self.ends.embed(before[None])[0]
+            x = self._join(mx.concatenate([embedded, pack([states[index] for index in going])], axis=-1), self.multiply)[None]
             for layer, slides in zip(self._layers, self.config.sliding, strict=True):
-                view, normed = views[0 if slides else 1], mx.fast.rms_norm(x, layer.input_norm, self.config.norm_eps)
-                assert view.held is not None
-                queries = _queries(layer, normed, view.start, self.multiply)
-                x = layer.finish(x, layer.attend(normed, queries, *view.held, view, self.multiply), self.multiply)
+                views = [seen[index][0 if slides else 1] for index in going]
+                normed = mx.fast.rms_norm(x, layer.input_norm, self.config.norm_eps)
+                heads = _heads(layer, normed, views, self.multiply)
+                x = layer.finish(x, layer.attend(normed, heads, views, self.multiply), self.multiply)
             x = self.ends.finish(x[0])
-            state = self._return(x, self.multiply)
+            for index, state in zip(going, unpack(self._return(x, self.multiply), [1] * len(going)), strict=True):
+                states[index] = state
             return self.logits(x)
 
-        return chooser.propose_chain(anchor, rows - 1, logits, self.ends.noise(noise, rows - 1))
+        return run_chains([b.chooser.chain(b.anchor, b.rows - 1, self.ends.noise(b.noise, b.rows - 1)) for b in blocks], logits)
 
 
-def _queries(layer: Layer, x: mx.array, start: int | mx.array, multiply: Multiply) -> mx.array:
-    """Return the queries [1, heads, 1, D] of a row [1, 1, H]."""
-    heads = layer.qkv(x, multiply).reshape(1, layer.heads.count, 1, -1)
-    return layer.heads.rotation(mx.fast.rms_norm(heads, layer.head_norm, layer.heads.eps), start)
+def _heads(layer: Layer, x: mx.array, views: Sequence[View], multiply: Multiply) -> list[Heads]:
+    """Return the queries of a row of each stream, x [1, n, H], and what they read."""
+    heads = layer.qkv(x, multiply).reshape(1, len(views), layer.heads.count, -1).transpose(0, 2, 1, 3)
+    normed = unpack(mx.fast.rms_norm(heads, layer.head_norm, layer.heads.eps), [1] * len(views), axis=2)
+    found = []
+    for view, own in zip(views, normed, strict=True):
+        assert view.held is not None
+        found.append((layer.heads.rotation(own, view.start), *view.held))
+    return found
 
 
 def build(

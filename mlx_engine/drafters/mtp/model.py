@@ -8,22 +8,50 @@ Sources: the checkpoints' `mtp.*` tensors and the implementations in vLLM and ml
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.mtp.config import Experts, MtpConfig
 from mlx_engine.drafters.mtp.tensors import LAYER, MLP, take_experts, take_layer
 from mlx_engine.drafters.parts.block import block_mask
+from mlx_engine.drafters.parts.chooser import run_chains
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.drafters.parts.ends import TargetEnd, TargetEnds
 from mlx_engine.drafters.parts.injection import FeatureFusion, Injection
 from mlx_engine.drafters.parts.layer import AttentionHeads, Layer, View
 from mlx_engine.drafters.parts.matrix import Matrix, arrays_of
 from mlx_engine.drafters.parts.model import DrafterModel
 from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
+
+
+@dataclass
+class _Chain:
+    """The entries that a round's proposals read, and the state before the next one."""
+
+    state: mx.array  # [1, H]
+    keys_values: tuple[mx.array, mx.array] | None  # of the context, then of proposals
+    filled: int  # entries of the context
+    visible: mx.array | None  # keys of each proposal, or None for all
+    start: int | mx.array  # position of the anchor
+
+    @classmethod
+    def after(cls, context: DraftContext, rows: int, size: int, dtype: mx.Dtype) -> "_Chain":
+        """Return the chain of a block of `rows` rows, with states of `size`."""
+        held = context.kinds[None].layer(0)
+        keys_values = None if held is None else (held[0][:, :, 1:], held[1][:, :, 1:])  # position 0 has no entry
+        filled = 0 if held is None else held[0].shape[2] - 1
+        visible = block_mask(context, None, False, rows - 1)
+        return cls(context.before(size).astype(dtype), keys_values, filled, visible, context.start)
+
+    def view(self, row: int) -> View:
+        """Return what a row attends to."""
+        mask = None if self.visible is None else self.visible[row : row + 1, 1 : self.filled + row + 2]
+        return View(1, self.keys_values, mask, self.start + row)
 
 
 class MtpDrafter(DrafterModel[MtpConfig]):
@@ -50,35 +78,30 @@ class MtpDrafter(DrafterModel[MtpConfig]):
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows, self.config.block_size)
 
-    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
-        assert tokens is not None
-        entries = self._entries(tokens, context.pair(features))
-        self._injection.inject(context, entries, self.operations, self.multiply)
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None:
+        before = pack([part.context.pair(part.features) for part in parts])
+        entries = self._entries(pack([part.tokens for part in parts if part.tokens is not None]), before)
+        each = unpack(entries, [part.rows for part in parts])
+        self._injection.inject([part.context for part in parts], each, self.operations, self.multiply)
 
-    def propose(
-        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
-    ) -> mx.array:
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
         c, layer, multiply = self.config, self._layer, self.multiply
-        state = context.before(c.hidden_size).astype(self.dtype)
-        held = context.kinds[None].layer(0)
-        keys_values = None if held is None else (held[0][:, :, 1:], held[1][:, :, 1:])  # position 0 has no entry
-        filled = 0 if held is None else held[0].shape[2] - 1
-        visible = block_mask(context, None, False, rows - 1)
+        chains = [_Chain.after(block.context, block.rows, c.hidden_size, self.dtype) for block in blocks]
 
-        def logits(row: int, before: mx.array) -> mx.array:
-            nonlocal state, keys_values
-            mask = None if visible is None else visible[row : row + 1, 1 : filled + row + 2]
-            view = View(keys_values, mask, context.start + row)
-            x = self._injection.fusion.matrix(self._entries(before, state), multiply)[None]
+        def logits(going: Sequence[int], row: int, before: mx.array) -> mx.array:
+            own = [chains[index] for index in going]
+            views, states = [chain.view(row) for chain in own], pack([chain.state for chain in own])
+            x = self._injection.fusion.matrix(self._entries(before, states), multiply)[None]
             normed = mx.fast.rms_norm(x, layer.input_norm, c.norm_eps)
-            queries, keys, values = layer.project(normed, view, multiply)
-            keys_values = keys, values
-            x = x + layer.attend(normed, queries, keys, values, view, multiply)
+            heads = layer.project(normed, views, multiply)
+            x = x + layer.attend(normed, heads, views, multiply)
             x = x + self.feed_forward(mx.fast.rms_norm(x, layer.mlp_norm, c.norm_eps))
-            state = self.ends.finish(x[0])
-            return self.logits(state)
+            out = self.ends.finish(x[0])
+            for chain, (_, *keys_values), state in zip(own, heads, unpack(out, [1] * len(own)), strict=True):
+                chain.keys_values, chain.state = (keys_values[0], keys_values[1]), state
+            return self.logits(out)
 
-        return chooser.propose_chain(anchor, rows - 1, logits, self.ends.noise(noise, rows - 1))
+        return run_chains([b.chooser.chain(b.anchor, b.rows - 1, self.ends.noise(b.noise, b.rows - 1)) for b in blocks], logits)
 
     def feed_forward(self, x: mx.array) -> mx.array:
         """Return the output of the MLP, or of the experts, for rows [1, n, H]."""

@@ -1,4 +1,4 @@
-"""The pass of a block: an anchor and masks, through all layers over their context."""
+"""The pass of blocks: anchors and masks, through all layers over their contexts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.ends import TargetEnds
 from mlx_engine.drafters.parts.injection import Injection
 from mlx_engine.drafters.parts.layer import Multiply, View
+from mlx_engine.drafters.parts.row_packing import pack
 
-BlockLayer = Callable[[mx.array, View, Multiply], mx.array]
+BlockLayer = Callable[[mx.array, Sequence[View], Multiply], mx.array]
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,30 @@ class BlockPass:
     layers: Sequence[BlockLayer]
     injection: Injection
 
-    def hidden(self, context: DraftContext, anchor: mx.array, width: int, multiply: Multiply) -> mx.array:
-        """Return the final hidden states [width - 1, H] of the proposing rows."""
+    def hidden(self, blocks: Sequence[tuple[DraftContext, mx.array, int]], multiply: Multiply) -> mx.array:
+        """Return the final hidden states [R, H] of the proposing rows of all blocks.
+
+        Args:
+            blocks: of one or more streams: the context, the anchor, [1] uint32, and the width, of which one row less proposes.
+            multiply: the `verify_matmul` kernel, or None.
+        """
+        views = [self._views(context, width + self.config.first_row - 1) for context, _, width in blocks]
+        tokens = [self._tokens(anchor[None], layers[0].rows) for (_, anchor, _), layers in zip(blocks, views, strict=True)]
+        return self._run(pack(tokens, axis=1), [*zip(*views, strict=True)], multiply)[0]
+
+    def _views(self, context: DraftContext, width: int) -> list[View]:
+        """Return what the rows of a block attend to in each layer."""
         c = self.config
-        width += c.first_row - 1  # of the drafter's block
         kinds = list(zip(c.windows, c.causal, strict=True))
         visible = {kind: block_mask(context, *kind, width) for kind in set(kinds)}
         read = (0,) * (c.layers - 1) + (c.first_row,)
-        views = [View(self.injection.held(context, i), visible[kind], context.start, read[i]) for i, kind in enumerate(kinds)]
-        return self._run(anchor[None], width, views, multiply)[0]
+        start, held = context.start, self.injection.held
+        return [View(width, held(context, i), visible[kind], start, read[i]) for i, kind in enumerate(kinds)]
+
+    def _tokens(self, anchors: mx.array, width: int) -> mx.array:
+        """Return blocks [B, width] of anchors [B, 1] and masks."""
+        masks = mx.full((anchors.shape[0], width - 1), self.config.mask_token, dtype=anchors.dtype)
+        return mx.concatenate([anchors, masks], axis=1)
 
     def trained(self, features: mx.array, anchors: mx.array, positions: mx.array) -> mx.array:
         """Return the final hidden states [N, A, block size - 1, H].
@@ -46,18 +62,17 @@ class BlockPass:
         width = c.block_size + c.first_row - 1
         visible = {kind: _training_mask(positions, features.shape[1], *kind, width) for kind in set(kinds)}
         held, start = self.injection.held_by_layer(features), positions.reshape(-1)
-        views = [View(held[i], visible[kind], start, blocks=blocks) for i, kind in enumerate(kinds)]
-        x = self._run(anchors.reshape(-1, 1), width, views, None)
+        views = [[View(width, held[i], visible[kind], start, blocks=blocks)] for i, kind in enumerate(kinds)]
+        x = self._run(self._tokens(anchors.reshape(-1, 1), width), views, None)
         return x[:, c.first_row :].reshape(count, blocks, c.block_size - 1, -1)
 
-    def _run(self, anchors: mx.array, width: int, views: Sequence[View], multiply: Multiply) -> mx.array:
-        c = self.config
-        masks = mx.full((anchors.shape[0], width - 1), c.mask_token, dtype=anchors.dtype)
-        x = self.ends.embed(mx.concatenate([anchors, masks], axis=1))
-        if c.embedding_scale != 1.0:
-            x = x * c.embedding_scale
-        for layer, view in zip(self.layers, views, strict=True):
-            x = layer(x, view, multiply)
+    def _run(self, tokens: mx.array, views: Sequence[Sequence[View]], multiply: Multiply) -> mx.array:
+        """Return the final hidden states of blocks, with the views of each layer."""
+        x = self.ends.embed(tokens)
+        if self.config.embedding_scale != 1.0:
+            x = x * self.config.embedding_scale
+        for layer, own in zip(self.layers, views, strict=True):
+            x = layer(x, own, multiply)
         return self.ends.finish(x)
 
 

@@ -183,6 +183,11 @@ class DraftContext:
         self.kinds[_FEATURES].append(features[None, None, None])
         return mx.concatenate([before, features[:-1]])
 
+    def advance(self, rows: int) -> None:
+        """Count `rows` appended positions, unless the round is queued."""
+        if self.span is None:
+            self.position += rows
+
     def drop(self, rows: int) -> None:
         """Drop the last `rows` positions, which must be fewer than the last append added."""
         self.position -= rows

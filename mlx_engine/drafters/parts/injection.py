@@ -10,6 +10,7 @@ from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.parts.layer import Multiply
 from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.drafters.parts.rope import Rotation
+from mlx_engine.drafters.parts.row_packing import pack, unpack
 from mlx_engine.drafters.parts.tensors import Tensors
 from mlx_engine.kernels.operations import PLAIN, Operations
 
@@ -94,12 +95,19 @@ class Injection:
         self, features: mx.array, start: int | mx.array, operations: Operations = PLAIN, multiply: Multiply = None
     ) -> dict[int | None, mx.array]:
         """Return keys and values [2, L, H, S, D] by window for features [S, F]."""
+        return self._turned(self._projected(features, multiply), start, operations)
+
+    def _projected(self, features: mx.array, multiply: Multiply) -> mx.array:
+        """Return the projections [S, L, 2, H, D] of features [S, F]."""
         fused = self.fusion(features, self._eps, multiply)
         projected = self._matrix(fused, multiply)
         if self._bias is not None:
             projected = projected + self._bias
         dim = 2 * self._rotation.frequencies.size
-        projected = projected.reshape(features.shape[0], len(self._windows), 2, -1, dim)
+        return projected.reshape(features.shape[0], len(self._windows), 2, -1, dim)
+
+    def _turned(self, projected: mx.array, start: int | mx.array, operations: Operations) -> dict[int | None, mx.array]:
+        """Return one stream's keys and values by window."""
         rotation, done, found = (self._rotation.frequencies, start, self._eps, self._rotation.scale), 0, {}
         for window, members in self._groups.items():
             own = projected[:, done : done + len(members)]
@@ -108,12 +116,16 @@ class Injection:
             done += len(members)
         return found
 
-    def inject(self, context: DraftContext, features: mx.array, operations: Operations, multiply: Multiply) -> None:
-        """Append the features [S, F] of the next S positions to the context."""
-        for window, rows in self.keys_values(features, context.start, operations, multiply).items():
-            context.kinds[window].append(rows)
-        if context.span is None:
-            context.position += features.shape[0]
+    def inject(
+        self, contexts: Sequence[DraftContext], features: Sequence[mx.array], operations: Operations, multiply: Multiply
+    ) -> None:
+        """Append the features [S, F] of the next S positions to each context."""
+        rows = [own.shape[0] for own in features]
+        projected = unpack(self._projected(pack(features), multiply), rows)
+        for context, own, count in zip(contexts, projected, rows, strict=True):
+            for window, keys_values in self._turned(own, context.start, operations).items():
+                context.kinds[window].append(keys_values)
+            context.advance(count)
 
     def held(self, context: DraftContext, layer: int) -> tuple[mx.array, mx.array] | None:
         """Return the keys and values that a layer attends to."""

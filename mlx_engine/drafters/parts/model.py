@@ -1,5 +1,6 @@
 """What the models of several kinds do alike."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -7,7 +8,9 @@ import mlx.core as mx
 
 from mlx_engine.drafters.parts.block import BlockPass
 from mlx_engine.drafters.parts.block_config import BlockConfig
+from mlx_engine.drafters.parts.chooser import ProposalChooser
 from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.parts.ends import TargetEnds
 from mlx_engine.drafters.parts.layer import Layer
@@ -18,8 +21,8 @@ C = TypeVar("C", bound=DrafterConfig)
 B = TypeVar("B", bound=BlockConfig)
 
 
-class DrafterModel(Generic[C]):
-    """The state that models of all kinds have.
+class DrafterModel(ABC, Generic[C]):
+    """What models of all kinds have.
 
     Args:
         config: the drafter's config.
@@ -42,6 +45,20 @@ class DrafterModel(Generic[C]):
 
     def parameters(self) -> list[mx.array]:
         return arrays_of(self)
+
+    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
+        self.inject_packed([ContextRows(context, features, tokens)])
+
+    @abstractmethod
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None: ...
+
+    def propose(
+        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
+    ) -> mx.array:
+        return self.propose_packed([Block(context, anchor, rows, chooser, noise)])[0]
+
+    @abstractmethod
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]: ...
 
     def logits(self, hidden: mx.array) -> mx.array:
         """Return the logits [rows, V or reduced vocabulary] of hidden states [rows, H]."""
@@ -67,16 +84,17 @@ class BlockModel(DrafterModel[B]):
     def context(self) -> DraftContext:
         return DraftContext(self.config.windows)
 
-    def inject(self, context: DraftContext, features: mx.array, tokens: mx.array | None = None) -> None:
-        self.block.injection.inject(context, features.astype(self.dtype), self.operations, self.multiply)
+    def inject_packed(self, parts: Sequence[ContextRows]) -> None:
+        features = [part.features.astype(self.dtype) for part in parts]
+        self.block.injection.inject([part.context for part in parts], features, self.operations, self.multiply)
 
     def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Return the final hidden states [width - 1, H] of the rows that propose tokens."""
-        return self.block.hidden(context, anchor, width, self.multiply)
+        return self.hidden_packed([(context, anchor, width)])
 
-    def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
-        """Return the logits [width - 1, V] of the positions after `anchor`, [1] uint32."""
-        return self.logits(self.hidden(context, anchor, width))
+    def hidden_packed(self, blocks: Sequence[tuple[DraftContext, mx.array, int]]) -> mx.array:
+        """Return the final hidden states [R, H] of all blocks; see `BlockPass.hidden`."""
+        return self.block.hidden(blocks, self.multiply)
 
     def trained_logits(self, features: mx.array, blocks: mx.array, positions: mx.array) -> mx.array:
         """Return the logits [N, A, block size - 1, V] after the blocks' anchors.

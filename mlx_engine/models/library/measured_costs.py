@@ -15,7 +15,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_json
 from mlx_engine.hardware.machine import machine_model
 
-FORMAT = 8  # of saved cost tables
+FORMAT = 9  # of saved cost tables
 _LONGEST = 3600.0  # seconds; longer times are invalid
 PairNames = tuple[str, str]  # repos, or names of folders
 

@@ -46,7 +46,7 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     progress = [event.fraction for event in events[:-1] if isinstance(event, WorkProgress)]
     assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
     found = events[-1]
-    assert found.widths == (2, 3, 4, 5, 6, 8)
+    assert found.widths == (2, 3, 4, 5, 6, 8, 12, 16, 24, 32)  # beyond the block of 8, replies share passes
     assert all(seconds > 0 for row in (found.plain_s, *found.verify_s, *found.draft_s) for seconds in row)
     table = calibration.known(loaded(*PAIR).pair)
     assert table is not None
@@ -73,7 +73,7 @@ def test_every_width_is_measured_because_costs_rise_in_steps(cache_folder, monke
     for width in (width for width in LADDER if 1 < width <= 8):
         expected = 1.2 * 0.01 * -(-width // 4)
         assert [table.seconds(PassKind("drafter", width), depth) for depth in table.depths] == pytest.approx([expected] * depths)
-    assert len(calls) == depths * 2 * 6 * 5  # of a draft and a verify of each width, 5 each; more would make calibration long
+    assert len(calls) == depths * 2 * 10 * 5  # of a draft and a verify of each width, 5 each; more would make calibration long
 
 
 @pytest.mark.parametrize("pays", [pytest.param(False, marks=pytest.mark.long), True])

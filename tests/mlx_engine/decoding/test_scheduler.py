@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import mlx.core as mx
@@ -13,14 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.decoding.costs import PLAIN_STEP
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.decoding.stream import Stream
+from mlx_engine.decoding.width import FixedWidth
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.targets import rotating as windows
+from mlx_engine.targets.target import Target
 from tests.examples import SAMPLE, sampled
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.decoding.streams import Scripted, SometimesWrong, prefilled
@@ -163,6 +166,64 @@ def test_streams_say_what_they_say_alone(pair, request, specs, order):
         assert alone == text[: len(alone)]
         assert each.said == (alone if each.spec.stop is None or each.count < each.spec.stop else alone[: len(each.said)])
         continues(engine, each)
+
+
+@pytest.mark.parametrize("pair", ["tiny", "rotating", "tiny2", "mtp"])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_queued_rounds_share_passes(pair, request, seed):
+    """Also a round that follows one that the host hasn't read: only the device knows its positions."""
+    engine, draw = request.getfixturevalue(pair), random.Random(seed)
+    made = []
+    for width in (2, 4, 3):
+        prompt, passes = tuple(draw.choices(range(3, 120), k=3 * width)), (PassKind("drafter", width),)
+        made.append(Spec(prompt, Sampling(0.7), draw.getrandbits(60), passes, 16, (0,), None, None, True, 0, None))
+    texts = [said(engine, plain(spec).stream(engine)) for spec in made]
+    shared, forward = [], Target.forward_packed
+
+    def watched(target: Target, streams: list, tapped: bool) -> Any:
+        shared.append([part.span is not None and part.span.start.kept is not None for part in streams])
+        return forward(target, streams, tapped)
+
+    scheduler, playing = Scheduler(), []
+    for spec in made:
+        stream = spec.stream(engine)
+        playing.append(Playing(spec, stream, decode(stream, engine.pair.target, scheduler, lambda: False)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Target, "forward_packed", watched)
+        for turn in count():
+            if not (going := [each for each in playing if not each.ended]):
+                break
+            draw.choice(going).turn()
+            assert turn < 10_000
+    assert [each.said for each in playing] == texts
+    assert any(len(ahead) > 1 and all(ahead) for ahead in shared), "no queued round shared a pass"
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_plain_streams_make_one_pass_for_each_token(tiny, number):
+    """All of them share it, whoever's turn it is."""
+    made, packed, tapped = [], Target.forward_packed, Target.forward_tapped
+
+    def watched(target: Target, streams: list, wanted: bool) -> Any:
+        made.append(len(streams))
+        return packed(target, streams, wanted)
+
+    def watched_alone(target: Target, *given: Any) -> Any:  # once the others have ended
+        made.append(1)
+        return tapped(target, *given)
+
+    scheduler, limit = Scheduler(), 12
+    streams = [prefilled(tiny.pair, (5 + i, 9, 30), FixedWidth(1), limit) for i in range(number)]
+    playing = [decode(stream, tiny.pair.target, scheduler, lambda: False) for stream in streams]
+    for each in playing:  # joins
+        next(each)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Target, "forward_packed", watched)
+        patch.setattr(Target, "forward_tapped", watched_alone)
+        while not all(stream.ended for stream in streams):
+            for each in playing:
+                next(each, None)
+    assert len(made) <= limit and sum(made) <= number * limit
 
 
 def continues(engine: Engine, played: Playing) -> None:

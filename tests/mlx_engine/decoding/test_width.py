@@ -98,44 +98,6 @@ class TestPassCosts:
         assert costs.seconds(PLAIN_STEP, 100) < 1.15
 
 
-class TestSharedPasses:
-    """Widths of streams that share their passes."""
-
-    MACHINE = CostTable((0,), (1, 4, 8, 16), (1.0,), ((1.0, 1.2, 1.5, 2.4),), ((0.3, 0.3, 0.4, 0.5),))
-
-    @pytest.mark.parametrize("streams", [2, 4, 8, 16])
-    @pytest.mark.parametrize("chance", [0.05, 0.3, 0.6, 0.8, 0.95])
-    @pytest.mark.parametrize("table", [ASSUMED, MACHINE], ids=["assumed costs", "measured costs"])
-    def test_short_replies_find_the_fastest_width(self, streams, chance, table):
-        """A pass shows only how many of its own drafts were accepted, and no time."""
-        draw, history, seconds, tokens = random.Random(5), PairHistory(16, table), 0.0, 0
-        for reply in range(8):
-            controller = AutomaticWidth(history)
-            controller.streams = streams
-            while tokens < 60 * (reply + 1):
-                choice = controller.choose(0)
-                drafts, accepted = choice.kind.width - 1, 0
-                while accepted < drafts and draw.random() < chance:
-                    accepted += 1
-                controller.record(PassOutcome(choice, 0, None, min(accepted + 1, drafts), accepted))
-                seconds += table.seconds(choice.kind, 0, streams)
-                tokens += accepted + 1
-        kinds = [PLAIN_STEP, *(PassKind("drafter", width) for width in LADDER[1:])]
-        pace = {kind: table.seconds(kind, 0, streams) / tokens_by_width([chance] * 15)[kind.width - 1] for kind in kinds}
-        assert seconds / tokens < 1.2 * min(pace.values())
-
-    def test_more_streams_have_narrower_rounds_and_cost_no_more_than_turns(self):
-        costs, widths = PassCosts(self.MACHINE, 16), []
-        for streams in (2, 4, 8, 16):
-            controller = AutomaticWidth(PairHistory(16, self.MACHINE))
-            controller.streams = streams
-            widths.append(controller.choose(0).kind.width)
-            for kind in costs.kinds:
-                assert costs.seconds(kind, 0, streams) <= streams * costs.seconds(kind, 0)
-            assert costs.all_seconds(0, streams) == [costs.seconds(kind, 0, streams) for kind in costs.kinds]
-        assert widths == sorted(widths, reverse=True) and widths[0] > widths[-1]
-
-
 class TestConfidence:
     """Widths of a drafter that estimates the acceptance of its drafts."""
 

@@ -7,7 +7,8 @@ import mlx.core as mx
 import numpy as np
 
 from mlx_engine.drafters.dflash2.config import DFlash2Config
-from mlx_engine.drafters.drafter import ProposalChooser
+from mlx_engine.drafters.parts.chooser import ProposalChooser
+from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.model import BlockModel
 from mlx_engine.drafters.registry import make, parse
 from tests.mlx_engine.conftest import GOLDEN
@@ -19,6 +20,11 @@ class Sharpened(ProposalChooser):
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         return mx.argmax(2 * logits if noise is None else 2 * logits + noise, axis=-1)
+
+
+def block_logits(drafter: BlockModel, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
+    """Return the logits [width - 1, V] of a block."""
+    return drafter.logits(drafter.hidden(context, anchor, width))
 
 
 class Case:

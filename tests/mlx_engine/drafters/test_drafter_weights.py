@@ -12,7 +12,7 @@ from mlx_engine.drafters.parts.matrix import Matrix
 from mlx_engine.loading.drafter_files import load, usual_bits
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.drafters.drafter_cases import Case
+from tests.mlx_engine.drafters.drafter_cases import Case, block_logits
 from tests.mlx_engine.tiny_families import VOCABULARY, save_drafter
 
 GREEDY = Chooser(Sampling(), 0)
@@ -36,7 +36,7 @@ def outcome(case: Case, bits: int = 16) -> tuple[mx.array, mx.array]:
         drafter.inject(context, features)
     anchor = mx.array([7], mx.uint32)
     width = drafter.config.block_size
-    return drafter.draft(context, anchor, width), drafter.propose(context, anchor, width, GREEDY, None)
+    return block_logits(drafter, context, anchor, width), drafter.propose(context, anchor, width, GREEDY, None)
 
 
 @pytest.mark.parametrize("bits", [4, 8])

@@ -25,6 +25,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompletedReply, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.parts.chooser import run_chains
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
 from tests.examples import SAMPLE
@@ -308,7 +309,8 @@ def test_proposals_follow_the_grammar():
     grammar = state(tokenizer, POINT)
     scores = mx.random.normal((24, len(tokenizer)), key=mx.random.key(1))
     drafts = grammar.path(scores)
-    chain = Chooser(Sampling(), 0, grammar=grammar).propose_chain(drafts[:1], 24, lambda row, before: scores[row : row + 1], None)
+    choosing = Chooser(Sampling(), 0, grammar=grammar).chain(drafts[:1], 24, None)
+    [chain] = run_chains([choosing], lambda going, row, before: scores[row : row + 1])
     assert chain.tolist() == drafts.tolist()
     masked = grammar.mask(mx.zeros((25, len(tokenizer))), drafts.tolist())
     assert (mx.take_along_axis(masked[:-1], drafts[:, None], axis=-1) == 0).all().item()

@@ -44,6 +44,10 @@ class Watched:
         self.passes.append(("draft", rows, context.position))
         return self._real.propose(context, anchor, rows, *rest)
 
+    def propose_packed(self, blocks):
+        self.passes += [("draft", block.rows, block.context.position) for block in blocks]
+        return self._real.propose_packed(blocks)
+
 
 def test_a_prompt_and_plain_steps_narrow_and_widest_rounds_run_twice(tiny):
     target, drafter = Watched(tiny.pair.target), Watched(tiny.pair.drafter)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from mlx_lm.models.cache import RotatingKVCache
 
 from mlx_engine.contract.requests import Compare, Sampling
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.kernels import verify_attention
 from mlx_engine.kernels.operations import ROW_EXACT, with_kernels
 from mlx_engine.models.configs.families import FAMILIES
@@ -25,6 +27,8 @@ from tests.metal_emulator.compiler import compilers
 from tests.mlx_engine import tiny_families
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.decoding.streams import Scripted, SometimesWrong, prefilled
+from tests.mlx_engine.decoding.test_scheduler import said
 
 ROOT = Path(__file__).parents[3]
 PROMPT = tuple(Random(5).choices(range(8, 120), k=21))
@@ -75,10 +79,10 @@ class Informed:
 
     def __init__(self, drafter, text, seed):
         self.text, self.random = text, Random(seed)
-        drafter.propose = self.propose
+        drafter.propose_packed = lambda blocks: [self.propose(block) for block in blocks]
 
-    def propose(self, context, anchor, rows, chooser, noise):
-        at = context.position + 1
+    def propose(self, block):
+        at, rows = block.context.position + 1, block.rows
         drafts = [*self.text[at : at + rows - 1], *[9] * rows][: rows - 1]
         drafts = [token if self.random.random() < 0.85 else self.random.randrange(8, 120) for token in drafts]
         return mx.array(drafts, mx.uint32)
@@ -113,6 +117,44 @@ def assert_texts_are_equal(engine, temperature, length, widths):
 def test_dflash_gives_the_plain_text(family, form, temperature, length, widths, half, tmp_path, monkeypatch):
     engine = engine_of(family, FORMATS[form], tmp_path, monkeypatch)
     assert_texts_are_equal(engine, temperature, length, widths)
+
+
+@pytest.mark.parametrize(
+    ("family", "form"),
+    [
+        ("qwen3", "4 bits"),
+        *(pytest.param(family, form, marks=pytest.mark.long) for family in PROVEN for form in FORMATS),
+    ],
+)
+def test_replies_that_share_passes_have_the_text_of_one_alone(family, form, half, tmp_path, monkeypatch):
+    """In passes of more rows than a block has: a row's tile, and its place in the tile, differ."""
+    engine, rows, forward = engine_of(family, FORMATS[form], tmp_path, monkeypatch), [], target.Target.forward_packed
+
+    def watched(own, streams, tapped):
+        rows.append(sum(part.tokens.size for part in streams))
+        return forward(own, streams, tapped)
+
+    monkeypatch.setattr(target.Target, "forward_packed", watched)
+    prompts, widths = [(*PROMPT[:9], 11 + i) for i in range(3)], (1, 12, 7)
+
+    def streams(texts):
+        made = []
+        for prompt, width, text in zip(prompts, widths, texts, strict=True):
+            copies = SometimesWrong(text, [3, 9, 20]) if text else None
+            kind = PassKind("lookup", width) if text and width > 1 else PLAIN_STEP
+            made.append(prefilled(engine.pair, prompt, Scripted([kind]), 8, Sampling(0.8), 3, copies=copies))
+        return made
+
+    with engine.pair.exactly():
+        alone = [said(engine, stream) for stream in streams([None] * 3)]
+        scheduler = Scheduler()
+        running = [(decode(stream, engine.pair.target, scheduler), []) for stream in streams(alone)]
+        for _ in range(40):
+            for steps, found in running:
+                step = next(steps, None)
+                found += [] if step is None else step.tokens
+    assert [found for _, found in running] == alone
+    assert max(rows) > 16
 
 
 def test_the_mode_lasts_for_one_reply(half, tmp_path, monkeypatch):

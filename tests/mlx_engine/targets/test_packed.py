@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.models.configs.families import FAMILIES as FACTS
 from mlx_engine.targets import target as targets
 from mlx_engine.targets.target import StreamRows, Target
@@ -91,3 +92,39 @@ def test_rows_are_bit_equal_in_half_precision(name, bits, target_of, prompts, pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(targets, "share_mask", lambda cache: None)  # a float32 mask, which bfloat16 can't have
         check(target_of(name, bits), prompts, passes, seed, exact=True)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@sampled(2)
+@given(
+    streams=st.lists(st.tuples(st.integers(1, 30), st.integers(2, 8), st.integers(0, 7)), min_size=2, max_size=5),
+    rows=st.integers(1, 6),
+    seed=st.integers(0, 1 << 30),
+)
+def test_rows_after_an_unread_round_are_at_the_positions_on_the_device(name, target_of, streams, rows, seed):
+    """Of each round, the host doesn't know yet how many rows are kept, but the device does."""
+    target, draw = target_of(name), np.random.default_rng(seed)
+    alone, together, rounds, after = [], [], [], []
+    for count, width, dropped in streams:
+        caches = target.caches()
+        mx.eval(target.forward(ids(draw, count), caches))
+        alone.append(caches)
+        together.append(fork(target, caches))
+        rounds.append(ids(draw, width))
+        after.append((ids(draw, rows), width - dropped % width))
+    first = [
+        StreamRows(own, caches, DevicePosition.known(caches.length).span(own.size))
+        for own, caches in zip(rounds, together, strict=True)
+    ]
+    mx.eval([logits for logits, _ in target.forward_packed(first, tapped=False)])
+    second = []
+    for (own, kept), caches, block in zip(after, together, rounds, strict=True):
+        start = caches.length
+        at = DevicePosition(mx.array([start + kept], mx.int32), start + 1, start + block.size, mx.array([kept], mx.int32))
+        second.append(StreamRows(own, caches, at.span(rows)))
+    found = target.forward_packed(second, tapped=False)
+    for (logits, _), block, part, caches in zip(found, rounds, second, alone, strict=True):
+        mx.eval(target.forward(block, caches, DevicePosition.known(caches.length).span(block.size)))
+        wanted = target.forward(part.tokens, caches, part.span)
+        scale = max(1.0, float(mx.abs(wanted).max()))
+        np.testing.assert_allclose(np.array(logits), np.array(wanted), rtol=0, atol=2e-4 * scale)

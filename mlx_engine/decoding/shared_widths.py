@@ -1,0 +1,97 @@
+"""Widths with which streams that share a pass yield the most tokens per second.
+
+A row costs the same in any stream, but each further draft of a block yields less, because it is less likely to be accepted. So
+rows go, one step of the ladder after the other, to the stream where they add the most tokens per row. Of all numbers of rows on
+this way, the one with the most tokens per second is used. With many streams, widths shrink, down to plain steps.
+
+At any number of rows, several streams yield at least what one stream would, because the first rows of a block yield the most. So
+sharing a pass is never slower than taking turns at the same number of rows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from mlx_engine.decoding.costs import PassKind, PassLoad
+from mlx_engine.decoding.width import ALONE, Company, WidthController
+
+
+@dataclass
+class Sharer:
+    """A stream that shares a pass.
+
+    Attributes:
+        depth: number of its cached tokens.
+        offers: its possible passes by width, with the tokens that each should yield.
+        chosen: index of its pass in `offers`.
+    """
+
+    depth: int
+    offers: Sequence[tuple[PassKind, float]]
+    chosen: int = field(default=0, init=False)
+
+    @property
+    def load(self) -> PassLoad:
+        """What the stream brings to the pass."""
+        return PassLoad.of(self.offers[self.chosen][0], self.depth)
+
+    @property
+    def tokens(self) -> float:
+        """Tokens that the stream's pass should yield."""
+        return self.offers[self.chosen][1]
+
+    def gain(self) -> float:
+        """Return the tokens per row that the next wider pass adds."""
+        (kind, tokens), (wider, more) = self.offers[self.chosen : self.chosen + 2]
+        return (more - tokens) / (wider.width - kind.width)
+
+
+def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float]) -> tuple[PassLoad, float]:
+    """Choose the passes with which all streams yield the most tokens per second.
+
+    Args:
+        sharers: the streams, whose `chosen` is set.
+        seconds: returns the time of a pass.
+
+    Returns:
+        What all streams bring, and the tokens that they should yield.
+    """
+    load, tokens = PassLoad(), 0.0
+    for sharer in sharers:
+        sharer.chosen = 0
+        load, tokens = load.plus(sharer.load), tokens + sharer.tokens
+    best, rate, chosen = (load, tokens), tokens / seconds(load), [0] * len(sharers)
+    waiting = [(-sharer.gain(), index) for index, sharer in enumerate(sharers) if len(sharer.offers) > 1]
+    heapify(waiting)
+    while waiting:
+        _, index = heappop(waiting)
+        sharer = sharers[index]
+        load, tokens = load.minus(sharer.load), tokens - sharer.tokens
+        sharer.chosen += 1
+        load, tokens = load.plus(sharer.load), tokens + sharer.tokens
+        if sharer.chosen + 1 < len(sharer.offers):
+            heappush(waiting, (-sharer.gain(), index))
+        if (found := tokens / seconds(load)) > rate:
+            best, rate, chosen = (load, tokens), found, [each.chosen for each in sharers]
+    for sharer, own in zip(sharers, chosen, strict=True):
+        sharer.chosen = own
+    return best
+
+
+def share_widths(streams: Sequence[tuple[WidthController, int, bool]]) -> None:
+    """Tell streams what the others bring to their pass, and how wide each should be.
+
+    Args:
+        streams: the controller of each, the number of its cached tokens, and whether it is as wide as alone.
+    """
+    controllers = [controller for controller, _, _ in streams]
+    knows = next((each for each in controllers if each.shared_seconds(PassLoad(2, 0, 2)) is not None), None)
+    if len(streams) == 1 or knows is None:
+        for controller in controllers:
+            controller.company = ALONE
+        return
+    sharers = [Sharer(depth, [each.usual(depth)] if fixed else each.offers()) for each, depth, fixed in streams]
+    load, tokens = share_rows(sharers, lambda load: knows.shared_seconds(load) or 0.0)
+    for (controller, _, fixed), sharer in zip(streams, sharers, strict=True):
+        if not fixed:
+            controller.company = Company(load.minus(sharer.load), tokens - sharer.tokens, sharer.offers[sharer.chosen][0])
