@@ -65,6 +65,7 @@ class SummaryRunner(QObject):
             max_tokens=MAX_TOKENS,
             rolling=0,
             shorten_results=True,
+            foreground=True,
             chat=chat.id,
             private=chat.settings.private,
         )

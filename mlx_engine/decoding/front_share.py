@@ -2,7 +2,7 @@
 
 It runs at no less than half of its speed alone. For each of its passes, it earns the time that the pass would take alone, and all
 passes and chunks of prompts cost a share of their time. While it is behind, it makes its passes alone, and others wait. Chunks of
-others' prompts wait until it has earned them.
+others' prompts wait until it has earned them. After a few passes, it makes its passes alone to earn a chunk that waits.
 """
 
 _SHARE = 0.55  # of its speed alone; more than half, because turns take time that isn't counted
@@ -18,8 +18,8 @@ class FrontShare:
         self._chunk_s = 0.0
 
     def begin(self) -> None:
-        """Begin a reply."""
-        self._lead = 0.0
+        """Begin a reply. Times of earlier ones say nothing: their depth or pair may differ."""
+        self._lead, self._alone = 0.0, {}
 
     @property
     def is_behind(self) -> bool:
@@ -32,7 +32,7 @@ class FrontShare:
         return self._lead >= _SHARE * self._chunk_s
 
     def record_alone(self, rows: int, seconds: float) -> None:
-        """Record the time of a pass of one stream."""
+        """Record the time of a pass of the reply alone."""
         size = rows.bit_length()
         before = self._alone.get(size, seconds)
         self._alone[size] = before + _LATEST_WEIGHT * (seconds - before)

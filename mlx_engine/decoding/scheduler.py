@@ -26,7 +26,8 @@ from mlx_engine.targets.target import StreamRows, Target
 log = logging.getLogger(__name__)
 
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
-_LONGEST_WAIT = 64  # turns that a chunk or a stream waits while no pass is made
+_LONGEST_WAIT = 64  # turns that a chunk or a stream waits while no pass is made, and passes that a chunk of low urgency waits
+_SAVES_AFTER = 16  # passes that a chunk waits before the reply that a user waits for makes its passes alone, to earn the chunk
 _PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
 
 
@@ -43,10 +44,15 @@ class Urgency(IntEnum):
 
 
 class _Chunk:
-    """A chunk of a prompt that waits."""
+    """A chunk of a prompt that waits.
 
-    def __init__(self, urgency: Urgency) -> None:
-        self.urgency = urgency
+    Attributes:
+        urgency: of the prompt; normal after a long wait.
+        since: number of passes when the wait began.
+    """
+
+    def __init__(self, urgency: Urgency, since: int) -> None:
+        self.urgency, self.since = urgency, since
 
 
 class Scheduler:
@@ -102,15 +108,18 @@ class Scheduler:
     def before_chunk(self, urgency: Urgency = Urgency.NORMAL) -> Iterator[None]:
         """Yield in each turn in which a chunk of a prompt must wait.
 
-        A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns.
+        A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns. Each chunk's wait has an
+        end, whatever other prompts and replies do.
         """
-        own = _Chunk(urgency)
+        own = _Chunk(urgency, self._passes)
         self._chunks.append(own)
         passes, idle = self._passes, 0
         try:
             while idle < _LONGEST_WAIT and not self._admits(own):
                 yield
                 passes, idle = self._passes, idle + 1 if self._passes == passes else 0
+                if passes - own.since >= _LONGEST_WAIT:
+                    own.urgency = min(own.urgency, Urgency.NORMAL)
         finally:
             self._chunks.remove(own)
         self._passes_at_chunk = self._passes
@@ -147,13 +156,19 @@ class Scheduler:
 
     def holds(self, stream: Stream) -> bool:
         """Return whether a stream must wait for a reply that a user waits for."""
-        return not stream.foreground and self._has_front and self._front.is_behind
+        return not stream.foreground and self._has_front and self._front_is_alone
+
+    @property
+    def _front_is_alone(self) -> bool:
+        """Whether the reply that a user waits for makes its next pass alone, perhaps to earn a chunk of another prompt."""
+        saves = any(self._passes - chunk.since >= _SAVES_AFTER for chunk in self._chunks if chunk.urgency != Urgency.LOW)
+        return self._front.is_behind or (saves and not self._front.affords_chunk)
 
     def partners(self, stream: Stream, target: Target) -> list[Stream]:
         """Return the other streams that can share passes with this one."""
         if not target.packs or len(self._streams) < 2 or stream not in self._streams or not stream.can_share:
             return []
-        if stream.foreground and self._front.is_behind:
+        if stream.foreground and self._front_is_alone:
             return []
         kernels = stream.chooser.operations
         others = [other for other in self._streams if other is not stream and other.chooser.operations is kernels]
@@ -206,7 +221,7 @@ class Scheduler:
                 run_pass(stream, target)
             step = stream.read()
         seconds = self._clock() - began
-        if step.streams == 1:
+        if step.streams == 1 and stream.foreground:
             self._front.record_alone(step.width, seconds)
         self._ran(stream, step, seconds)
         # A step is yielded before a pass that fails

@@ -1,5 +1,6 @@
 """The reply that a user waits for keeps its share of the time, by a scripted clock; see `front_share`."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -21,8 +22,10 @@ class Machine:
 
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch, base: float, per_row: float) -> None:
         self.engine, self.now = engine, 0.0
+        self.base, self.per_row = base, per_row
+        self.chunks = 0  # of prompts
         self.scheduler = Scheduler(lambda: self.now)
-        before_each_pass(engine.pair.target, patch, lambda rows: self.work(base + per_row * rows))
+        before_each_pass(engine.pair.target, patch, lambda rows: self.work(self.base + self.per_row * rows))
 
     def work(self, seconds: float) -> None:
         self.now += seconds
@@ -41,6 +44,7 @@ class Machine:
                     yield []
                 with self.scheduler.chunk():
                     self.work(seconds)
+                self.chunks += 1
                 yield []
 
     def run(self, front: Iterator[list[int]], others: list[Iterator[list[int]]]) -> list[int]:
@@ -86,6 +90,56 @@ def test_the_front_runs_at_half_of_its_speed_alone_at_least(tiny, kinds, others,
             each.close()  # type: ignore[attr-defined]
     largest = 1.0 + per_row * 8 * (len(others) + 1)
     assert shared.now <= 2 * (alone.now + max(chunks, default=0.0)) + 3 * largest
+
+
+@pytest.mark.parametrize("urgency", [Urgency.NORMAL, Urgency.LOW])
+def test_prompts_progress_next_to_the_front_and_other_replies(machine, urgency):
+    """A shared pass takes three times as long as one alone, so the front never earns a chunk in shared passes."""
+    one = machine(0.0, 1.0)
+    work = [*(one.reply([PLAIN_STEP], 10_000, False) for _ in range(2)), one.prompts(4.0, urgency)]
+    counts = Counter[int]()
+
+    def counted(at: int) -> Iterator[list[int]]:
+        for turn in work[at]:
+            counts[at] += len(turn)
+            yield turn
+
+    one.run(one.reply([PLAIN_STEP], 200, True), [counted(at) for at in range(len(work))])
+    assert one.chunks >= (4 if urgency == Urgency.NORMAL else 2) and min(counts[0], counts[1]) >= 4
+    for each in work:
+        each.close()  # type: ignore[attr-defined]
+
+
+def test_the_time_alone_is_that_of_the_front(machine):
+    """Another reply's passes alone took longer, so they must not be what the front earns."""
+    one = machine(80.0, 0.0)
+    other = one.reply([PLAIN_STEP], 10_000, False)
+    for _ in range(10):
+        next(other)
+    one.base, one.per_row, began = 0.0, 30.0, one.now
+    others = [other, *(one.reply([PLAIN_STEP], 10_000, False) for _ in range(2))]
+    one.run(one.reply([PLAIN_STEP], 60, True), others)
+    assert one.now - began <= 2 * 60 * 30.0 + 3 * 120.0
+    for each in others:
+        each.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("streams", [0, 1])
+def test_a_prompt_that_gives_way_is_computed_between_endless_prompts(machine, streams):
+    one = machine(1.0, 0.0)
+    others = [one.reply([PLAIN_STEP], 10_000, False) for _ in range(streams)]
+    high, low = one.prompts(3.0), one.prompts(3.0, Urgency.LOW)
+    for _ in range(300):
+        for each in (*others, high):
+            next(each)
+        before = one.now
+        next(low)
+        if one.now > before:
+            break
+    else:
+        pytest.fail("it never is")
+    for each in (*others, high, low):
+        each.close()  # type: ignore[attr-defined]
 
 
 def test_others_share_its_passes_while_these_are_cheap(machine):
