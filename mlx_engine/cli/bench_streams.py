@@ -74,20 +74,20 @@ def play(
 
     Raises:
         KeyboardInterrupt: the user stopped them.
-        UserError: a reply failed.
+        UserError: a reply failed, or has no tokens.
     """
     playing, runs = [_Playing(clock) for _ in requests], list[Run]()
     try:
         runs += [client.submit(request, each.receive) for request, each in zip(requests, playing, strict=True)]
         for each in playing:
             while not each.ended.wait(_WAKE_S):
-                pass
+                _check(playing)
     finally:
         for run in runs:
             run.cancel()
-    for each in playing:
-        if isinstance(each.end, Failed):
-            raise UserError.of(each.end)
+    _check(playing)
+    if not all(each.tokens for each in playing):
+        raise UserError("no_token_ids", "The server doesn't report token IDs, so its replies can't be counted and compared.")
     start = max((each.arrived[0][0] for each in playing if each.arrived), default=0.0)
     end = min((each.arrived[-1][0] for each in playing if each.arrived), default=0.0)
     return StreamGroup(
@@ -96,6 +96,12 @@ def play(
         tuple(tuple(each.tokens) for each in playing),
         tuple(each.end.stats for each in playing if isinstance(each.end, Finished)),
     )
+
+
+def _check(playing: Sequence[_Playing]) -> None:
+    for each in playing:
+        if isinstance(each.end, Failed):
+            raise UserError.of(each.end)
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ def measure(client: EngineClient, plan: StreamPlan) -> Measured | None:
     """Return the groups by mode and number of streams, or None after Ctrl-C.
 
     Raises:
-        UserError: a reply failed.
+        UserError: a reply failed, or replies of a group weren't written at the same time.
     """
     sides = [(mode, count) for count in plan.streams for mode in _MODES]
     measured: Measured = {side: [] for side in sides}
@@ -137,6 +143,9 @@ def measure(client: EngineClient, plan: StreamPlan) -> Measured | None:
                 played = [
                     play(client, _requests(group, mode, plan.max_tokens)) for group in (groups if number >= 0 else groups[:1])
                 ]
+                if not all(group.seconds for group in played):
+                    template = "{count} replies were never written at the same time. Choose fewer streams or more tokens."
+                    raise UserError("streams_apart", template, count=count)
                 if number >= 0:
                     measured[mode, count].append(played)
     except KeyboardInterrupt:
@@ -157,7 +166,8 @@ def summarize(measured: Measured) -> dict[str, Any]:
     rates = {side: [_rate(groups) for groups in runs] for side, runs in measured.items()}
     for (mode, count), runs in measured.items():
         groups = [group for run in runs for group in run]
-        ratios = [total / one for total, one in zip(rates[mode, count], rates[mode, 1], strict=True) if one]
+        ones = [_rate(alone[: sum(len(group.texts) for group in run)]) for run, alone in zip(runs, measured[mode, 1], strict=True)]
+        ratios = [total / one for total, one in zip(rates[mode, count], ones, strict=True) if one]
         pairs = [pair for run, alone in zip(runs, measured[mode, 1], strict=True) for pair in _pairs(run, alone)]
         passes = sum(stats.passes for group in groups for stats in group.stats)
         own = sum(stats.own_passes for group in groups for stats in group.stats)

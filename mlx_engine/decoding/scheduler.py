@@ -108,8 +108,8 @@ class Scheduler:
     def before_chunk(self, urgency: Urgency = Urgency.NORMAL) -> Iterator[None]:
         """Yield in each turn in which a chunk of a prompt must wait.
 
-        A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns. Each chunk's wait has an
-        end, whatever other prompts and replies do.
+        A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns. Each wait has an end,
+        whatever other prompts and replies do.
         """
         own = _Chunk(urgency, self._passes)
         self._chunks.append(own)

@@ -37,6 +37,7 @@ from mlx_engine.contract.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.decoding.scheduler import Scheduler
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
@@ -219,6 +220,7 @@ class Engine:
                     continue
                 kernel_selection.restore(event)
                 self._pair = event
+                self._turns.scheduler = Scheduler()  # speeds of the earlier pair say nothing
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)

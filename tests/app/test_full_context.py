@@ -86,6 +86,7 @@ def test_a_new_chat_opens_with_a_summary(begin: Begin) -> None:
     app.until(lambda: app.session.chat.empty)
     assert app.message.text == "Summary of “Question 0”:\n\nWe counted words.\n\n"
     request = app.engine.requests[-1]
+    assert request.foreground, "the user waits for it"
     assert request.messages[-1].content.startswith("Summarize our conversation") and request.rolling == 0
     assert app.session.chat.settings.system == "Be brief." and not app.session.chat.settings.rolling
     app.until(lambda: not app.message.chat_full)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from mlx_engine.cli import bench_streams
 from mlx_engine.cli.bench_prompts import PROMPTS
-from mlx_engine.cli.bench_streams import StreamPlan, measure, play, summarize
+from mlx_engine.cli.bench_streams import Measured, StreamGroup, StreamPlan, measure, play, summarize
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import Deliver, EngineClient, Run
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Request
 from mlx_engine.engine.host import EngineHost
@@ -107,11 +108,49 @@ def test_ctrl_c_stops_all_replies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_failures_end_the_others() -> None:
+    runs: list[Run] = []
+
     class Failing(EngineClient):
+        """The first reply never ends, and the second fails."""
+
         def submit(self, request: Request, deliver: Deliver) -> Run:
-            deliver(Failed("code", "It failed."))
-            deliver(None)
-            return Run(request, deliver)
+            runs.append(Run(request, deliver))
+            if len(runs) > 1:
+                deliver(Failed("code", "It failed."))
+                deliver(None)
+            return runs[-1]
 
     with pytest.raises(Exception, match="It failed"):
         play(Failing(), [GenerationRequest(prompt_tokens=(1,))] * 2)
+    assert all(run.cancelled.is_set() for run in runs)
+
+
+def test_replies_without_token_ids_are_an_error() -> None:
+    class Silent(EngineClient):
+        def submit(self, request: Request, deliver: Deliver) -> Run:
+            for event in (Commit("a", "answer", (), ()), Finished("length", stats("plain")), None):
+                deliver(event)
+            return Run(request, deliver)
+
+    with pytest.raises(UserError, match="token IDs"):
+        play(Silent(), [GenerationRequest(prompt_tokens=(1,))])
+
+
+def test_replies_that_are_written_one_after_the_other_are_an_error() -> None:
+    host = EngineHost(ScriptedEngine, max_active=1)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="never written at the same time"):
+        measure(host, StreamPlan((2,), PROMPTS[:2], 1, 9))
+    assert host.wait(60)
+
+
+def test_a_ratio_compares_the_same_prompts() -> None:
+    """Of eight prompts, five are answered together. The other three are slower."""
+
+    def group(count: int, seconds: float) -> StreamGroup:
+        return StreamGroup((10,) * count, seconds, ((1,),) * count, (stats("plain"),) * count)
+
+    alone = [group(1, 1.0 if at < 5 else 100.0) for at in range(8)]
+    sides: Measured = {}
+    for mode in ("plain", "dflash"):
+        sides[mode, 1], sides[mode, 5] = [alone], [[group(5, 2.5)]]
+    assert summarize(sides)["streams"]["plain"]["5"]["ratio"] == pytest.approx(2.0)
