@@ -18,7 +18,7 @@ class FrontShare:
         self._chunk_s = 0.0
 
     def begin(self) -> None:
-        """Begin a reply. Times of earlier ones say nothing: their depth or pair may differ."""
+        """Begin a reply, whose depth and pair may differ from the earlier ones'."""
         self._lead, self._alone = 0.0, {}
 
     @property

@@ -157,6 +157,17 @@ def test_unloading_ends_a_reply_in_progress():
     assert "No model is loaded" in failure(engine, tokens(PROMPT))
 
 
+def test_another_pair_is_not_judged_by_the_speed_of_the_earlier_one():
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+    for streams, seconds in ((4, 0.01), (5, 1.0)):
+        for _ in range(40):
+            engine._turns.scheduler.gain.record(streams, 1, seconds)
+    assert not engine.gains(4)
+    list(engine.load(GOLDEN / "e2e_qwen3_5" / "target", None))
+    assert engine.gains(4)
+    engine.unload()
+
+
 def test_width_one_does_not_accumulate_features(tiny):
     held = []
     for event in tiny.generate(tokens(PROMPT, max_tokens=180, width=1, ignore_eos=True)):
