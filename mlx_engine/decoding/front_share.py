@@ -18,7 +18,7 @@ class FrontShare:
         self._chunk_s = 0.0
 
     def begin(self) -> None:
-        """Begin a reply, whose depth and pair may differ from the earlier ones'."""
+        """Begin a reply, which has its own depth and pair."""
         self._lead, self._alone = 0.0, {}
 
     @property

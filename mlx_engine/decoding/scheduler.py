@@ -160,7 +160,7 @@ class Scheduler:
 
     @property
     def _front_is_alone(self) -> bool:
-        """Whether the reply that a user waits for makes its next pass alone, perhaps to earn a chunk of another prompt."""
+        """Whether the reply that a user waits for makes its next pass alone."""
         saves = any(self._passes - chunk.since >= _SAVES_AFTER for chunk in self._chunks if chunk.urgency != Urgency.LOW)
         return self._front.is_behind or (saves and not self._front.affords_chunk)
 
