@@ -120,8 +120,8 @@ class Submitted:
     """What every request has.
 
     Attributes:
-        gives_way: whether any other request cancels this one. On this computer, a reply goes on next to other replies, and its prompt
-            is computed after theirs.
+        gives_way: whether any other request cancels this one. On this computer, a reply goes on next to other replies, and its
+            prompt is computed after theirs.
     """
 
     gives_way: bool = False
