@@ -98,7 +98,7 @@ def test_rows_are_bit_equal_in_half_precision(name, bits, target_of, prompts, pa
 @sampled(2)
 @given(
     streams=st.lists(st.tuples(st.integers(1, 30), st.integers(2, 8), st.integers(0, 7)), min_size=2, max_size=5),
-    rows=st.integers(1, 6),
+    rows=st.integers(2, 6),  # a queued pass is a round, never a plain step
     seed=st.integers(0, 1 << 30),
 )
 def test_rows_after_an_unread_round_are_at_the_positions_on_the_device(name, target_of, streams, rows, seed):
