@@ -4,7 +4,7 @@
 way to sample. The tests use the reference BLAS of MLX's wheel, with which passes of 1 and of n rows agree bit for bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, product
@@ -15,6 +15,7 @@ import pytest
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from mlx_engine.kernels import operations
@@ -121,8 +122,11 @@ class Foresight:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._drafter, name)
 
-    def propose(self, context, anchor, rows, chooser, noise):
-        at = context.start + mx.arange(1, rows)  # a number, or an array where only the device knows it
+    def propose_packed(self, blocks: Sequence[Block]) -> list[mx.array]:
+        return [self._proposed(block) for block in blocks]
+
+    def _proposed(self, block: Block) -> mx.array:
+        at = block.context.start + mx.arange(1, block.rows)  # a number, or an array where only the device knows it
         ahead = mx.take(mx.array([*self._truth, *[0] * 64], mx.uint32), at)
         return mx.where(at * 7919 % 11 < 3, (ahead + 1) % VOCABULARY, ahead)
 
