@@ -256,17 +256,17 @@ def test_an_error_of_other_work_blames_no_kernel(tiny) -> None:
 
 def test_a_prompt_that_takes_too_long_blames_no_kernel_of_rounds(tiny, monkeypatch) -> None:
     """The passes of a long prompt have too many rows for these kernels."""
-    monkeypatch.setattr(prefill, "CHUNK", 64)
+    monkeypatch.setattr(prefill, "CHUNK", 80)
     kernels, failed = FailingKernels(), []
 
     def fail(rows: int) -> None:
-        if rows > 16 and not failed:
+        if rows > 64 and not failed:
             failed.append(rows)
             raise RuntimeError(INTERACTIVITY)
 
     before_each_pass(tiny.pair.target, monkeypatch, fail)
     try:
-        found = run_with(tiny, kernels, asked(PROMPT * 4))
+        found = run_with(tiny, kernels, asked(PROMPT * 12))
         assert failed and isinstance(found[-1], Finished)
         known = kernel_selection.known(tiny.pair)
         assert known is not None and [trial.kernel for trial in known.trials] == ["kv_injection"]

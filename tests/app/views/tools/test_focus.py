@@ -102,7 +102,7 @@ def test_every_notice_leaves_the_focus_in_the_composer(start: Start, qtbot: QtBo
             for dialog in app.window.findChildren(QDialog):
                 dialog.close()
             activate(app, qtbot)
-            app.services.notices.clear()
+            app.services.notices.close_latest()
             assert_focus_in_composer(app, f"{made.text() or made.accessibleName()} of a notice")
 
 
@@ -174,5 +174,5 @@ def test_the_focus_stays_where_the_user_moved_it(start: Start, qtbot: QtBot) -> 
     app.services.notices.post("Something happened.")
     gate.set()
     app.until(lambda: not app.activity.busy)
-    app.services.notices.clear()
+    app.services.notices.close_latest()
     assert app.window.focusWidget() is app.window.sidebar.search

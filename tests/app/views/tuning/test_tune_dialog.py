@@ -400,7 +400,7 @@ def test_a_run_paused_earlier_is_mentioned_once(begin: Start, folders: tuple[Pat
     app.activity.use(LoadPair(*folders))
     app.until(lambda: bool(app.notices))
     assert "is paused at 25%. To continue, choose File ▸ Tune Drafter." in app.notices[0]
-    app.services.notices.clear()
+    app.services.notices.close_latest()
     app.until(lambda: app.loader.progress is None)
     app.activity.use(LoadPair(*folders))
     app.until(lambda: app.loader.progress is None)
