@@ -52,7 +52,7 @@ class SessionActivity(QObject):
         return self._reply_runner.running or self.comparing or self.summarizing
 
     def set_summarizing(self, summarizing: bool) -> None:
-        """Say that a summary of the open chat has begun or ended."""
+        """Record that a summary of the open chat has begun or ended."""
         self.summarizing = summarizing
         self.changed.emit()
 

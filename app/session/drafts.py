@@ -138,7 +138,7 @@ class Drafts(QObject):
 
     @Slot(object)
     def _fill(self, stored: tuple[StoredDraft, ...]) -> None:
-        """Add the drafts of an earlier run to what was typed meanwhile."""
+        """Add the drafts of an earlier run to those typed since the launch."""
         found, texts = {(one.chat, one.edits): one for one in stored}, self._texts_in_settings
         for chat, text in texts.items():
             one = found.get((chat, ""), StoredDraft(chat, "", ""))

@@ -20,7 +20,7 @@ _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
 class SavedPrompts(QObject):
     """The prompts that the engine saves on disk.
 
-    A folder is noted before its prompts are deleted. If that fails, or Slipstream ends meanwhile, the next launch tries again.
+    A folder is noted before its prompts are deleted. If that fails, or Slipstream ends first, the next launch tries again.
 
     Attributes:
         found: what is saved; None until the engine has reported it.

@@ -27,7 +27,7 @@ from app.text.language import tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read, open_regular
 
-_PIECE = 1 << 24  # bytes that are read at once
+_PIECE = 1 << 24  # bytes per read
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
 
 Progress = Callable[[float], object]  # gets the share of an import that is done

@@ -243,7 +243,7 @@ class Scheduler:
                 each.lost = each.lost or each in streams or each.unread_is_shared
             if gpu_faults.find(error) is not None:
                 raise
-            log.warning("A pass of several replies failed. Each continues by itself.", exc_info=True)
+            log.warning("A shared pass failed. Its replies continue in passes of their own.", exc_info=True)
             raise PassesLost from None  # the error's traceback holds the pass's arrays
 
     def _make_pass(self, streams: Sequence[Stream], target: Target) -> None:

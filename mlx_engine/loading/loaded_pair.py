@@ -115,7 +115,7 @@ class LoadedPair:
     def exactly(self) -> Iterator[PairHistory]:
         """Run row-exact operations in this block, and yield the history for exact replies.
 
-        Several replies can be in such a block. No other replies run meanwhile.
+        Several replies can be in such a block. No other replies run at that time.
 
         Raises:
             UserError: the pair doesn't support exact mode, which is checked once.

@@ -20,7 +20,7 @@ from tests.app.test_transfer import json_values, summary
 CHATS = 6
 
 
-class Meanwhile:
+class InPauses:
     """What the user does in each pause: save a chat, and look at the list."""
 
     def __init__(self, store: Store) -> None:
@@ -29,7 +29,7 @@ class Meanwhile:
 
     def __call__(self, _: float = 0.0) -> None:
         chat = Chat()
-        chat.ask(f"Meanwhile {self.saved}", "plain")
+        chat.ask(f"Between {self.saved}", "plain")
         self.store.save(Snapshot.of(chat, chat.root.below()))
         self.saved += 1
         self.listed |= {one.title for one in self.store.chats()}
@@ -53,10 +53,10 @@ def export_of(folder: Path, own: bool) -> Path:
 def test_an_import_pauses_between_chats_and_shows_them_together(tmp_path: Path, own: bool) -> None:
     file = export_of(tmp_path, own)
     with closing(Store(None)) as store:
-        pauses = Meanwhile(store)
+        pauses = InPauses(store)
         outcome = import_into(store, file, progress=pauses)
         assert len(outcome.chats) == CHATS and pauses.saved > 3 * CHATS
-        assert all(title.startswith("Meanwhile") for title in pauses.listed), "an import is complete or not there"
+        assert all(title.startswith("Between") for title in pauses.listed), "an import is complete or not there"
         assert len(store.chats()) == CHATS + pauses.saved
         assert [one.folder for one in store.chats()].count("f") == own
         assert len(store.search("Question")) == CHATS
@@ -66,7 +66,7 @@ def test_an_import_pauses_between_chats_and_shows_them_together(tmp_path: Path, 
 def test_an_import_can_end_at_each_pause_and_leaves_nothing(tmp_path: Path, own: bool) -> None:
     file = export_of(tmp_path, own)
     with closing(Store(None)) as counted:
-        pauses = Meanwhile(counted)
+        pauses = InPauses(counted)
         import_into(counted, file, progress=pauses)
     for last in range(pauses.saved):
         with closing(Store(None)) as store:
@@ -89,7 +89,7 @@ def test_an_export_pauses_between_chats_and_is_as_before(tmp_path: Path, name: s
     with closing(Store(None)) as store:
         import_into(store, export_of(tmp_path, own=False))
         rows = [(chat, summary(chat)) for one in store.chats() if (chat := store.load(one.id)) is not None]
-        pauses = Meanwhile(store)
+        pauses = InPauses(store)
         chat_export.export(rows, {}, tmp_path / name, pauses)
         assert pauses.saved >= CHATS
         whole = json.dumps(chat_export.to_json(rows, {}), ensure_ascii=False, indent=1) + "\n"
@@ -101,7 +101,7 @@ def test_a_search_pauses_between_chats(tmp_path: Path, words: str) -> None:
     with closing(Store(None)) as store:
         import_into(store, export_of(tmp_path, own=False))
         before = store.search(words)
-        pauses = Meanwhile(store)
+        pauses = InPauses(store)
         assert store.search(words, pauses) == before and before
         assert pauses.saved >= CHATS
 

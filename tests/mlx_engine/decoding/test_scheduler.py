@@ -201,7 +201,7 @@ def test_queued_rounds_share_passes(pair, request, seed):
 
 @pytest.mark.parametrize("number", [2, 4])
 def test_plain_streams_make_one_pass_for_each_token(tiny, number):
-    """All of them share it, whoever's turn it is."""
+    """All of them share it, in any stream's turn."""
     made, packed, tapped = [], Target.forward_packed, Target.forward_tapped
 
     def watched(target: Target, streams: list, wanted: bool) -> Any:

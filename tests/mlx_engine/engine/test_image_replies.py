@@ -34,7 +34,7 @@ from tests.mlx_engine.prefix.prefix_pairs import restart
 from tests.mlx_engine.targets.target_passes import before_each_pass
 
 QUICK = ("adjacent_images",)  # cases; the others are long tests
-SLOW = ("gemma4_causal",)  # families of which all are; their mask is the usual one
+SLOW = ("gemma4_causal",)  # families without a quick case; their mask is the usual one
 
 
 def is_quick(family: str, case: str) -> bool:
