@@ -156,13 +156,17 @@ def _check_window() -> Iterator["CheckResult"]:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder), data=Path(folder)))
         shown: list[int] = []
 
+        def send_when_ready() -> None:
+            if slipstream.services.loader.ready and not slipstream.services.session.chat.turns:
+                slipstream.services.session.send(QUESTION)
+
         def close_when_done() -> None:
             turns = slipstream.services.session.chat.turns
             if not slipstream.services.activity.busy and turns and turns[-1].reply.answer:
                 shown.append(len(turns[-1].reply.answer))
                 slipstream.window.close()
 
-        slipstream.services.loader.loaded.connect(lambda: slipstream.services.session.send(QUESTION))
+        slipstream.services.loader.changed.connect(send_when_ready)
         slipstream.services.activity.changed.connect(close_when_done)
         slipstream.ended.connect(app.quit)
         QTimer.singleShot(1000 * TIMEOUT_S, app.quit)

@@ -345,7 +345,7 @@ def test_results_of_calls_keep_their_images_for_a_pair_that_sees() -> None:
     chat, requests, calls = Chat(), list[Any](), list[Any]()
     tools = SimpleNamespace(approvals=Approvals(), call=lambda tool, arguments, done, progress: calls.append(done))
     engine = SimpleNamespace(submit=lambda request, receive: requests.append((request, receive)) or SimpleNamespace(cancel=print))
-    library = SimpleNamespace(save=lambda chat, nodes, then=None: then and then(None))
+    library = SimpleNamespace(save=lambda chat, nodes, then=None: then and then(None), save_growth=lambda *_: None)
     run = ReplyRunner(engine, library, tools)  # type: ignore[arg-type]
     turn = chat.ask("Look", "dflash")
     run.start(turn, chat, turn.request, {"calculator": CALCULATOR}, can_see=False)
