@@ -217,7 +217,7 @@ class AttachmentReader(QObject):
     def _add_results(self, files: list[Attachment]) -> None:
         """Add a message's finished files, up to the first one still being read.
 
-        Refused files are reported at once.
+        Refused files are reported immediately.
         """
         refused, waiting = len(self._refusals), False
         for one in [one for one in self._readings if one.files is files]:

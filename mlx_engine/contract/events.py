@@ -263,7 +263,7 @@ class Stats:
         tuned: whether the drafter ran with LoRA weights for the target.
         images, image_tokens: images in the prompt, and tokens of `prompt_tokens` that show them.
         image_s: seconds of `prefill_s` that images were decoded and computed.
-        passes, own_passes, rows: passes of decoding, of which one shared by n replies counts as 1/n or as 1, and this reply's rows.
+        passes, own_passes, rows: passes of decoding, where one shared by n replies counts as 1/n or as 1, and this reply's rows.
     """
 
     mode: Mode

@@ -1,6 +1,6 @@
 """Prompts that are being computed, and requests that wait for their beginnings.
 
-A coding agent starts several agents at once whose prompts begin with the same thousands of tokens. The second request waits until
+A coding agent starts several agents whose prompts begin with the same thousands of tokens. The second request waits until
 the first one has computed them, if that is predicted to be faster than computing them, too. Then it copies them. It holds no
 memory while it waits. If the first request ends early, the second computes its own.
 """

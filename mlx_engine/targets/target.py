@@ -207,7 +207,7 @@ class Target:
         """Run one pass over the rows of several streams, if the target `packs`.
 
         Args:
-            streams: rows of each, of which none has images.
+            streams: rows of each, without images.
             tapped: whether to return features.
 
         Returns:

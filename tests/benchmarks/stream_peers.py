@@ -158,7 +158,7 @@ class Tapped:
 
 
 class Ragged:
-    """Features of rows of different lengths, which mlx-vlm takes apart again at once."""
+    """Features of rows of different lengths, which mlx-vlm splits again."""
 
     def __init__(self, rows: Sequence[mx.array]) -> None:
         self._rows, self.shape = rows, (len(rows), max(row.shape[1] for row in rows))

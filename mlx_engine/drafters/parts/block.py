@@ -28,7 +28,7 @@ class BlockPass:
         """Return the final hidden states [R, H] of the proposing rows of all blocks.
 
         Args:
-            blocks: of one or more streams: the context, the anchor, [1] uint32, and the width, of which one row less proposes.
+            blocks: of one or more streams: the context, the anchor, [1] uint32, and the width, one more than the rows that propose.
             multiply: the `verify_matmul` kernel, or None.
         """
         views = [self._views(context, width + self.config.first_row - 1) for context, _, width in blocks]

@@ -55,7 +55,7 @@ def run_chains(chains: Sequence[Chain], logits: Callable[[Sequence[int], int, mx
     """Run chains side by side, and return the tokens of each.
 
     Args:
-        chains: not begun.
+        chains: that have no row yet.
         logits: returns the logits [n, V] of a row of n chains, given the chains' indices, ascending, the row, and the tokens before
             it, [n] uint32.
     """

@@ -136,7 +136,7 @@ class _Deleting(ScriptedEngine):
 def test_an_unfinished_deletion_of_everything_is_done_at_the_next_launch(
     begin: Start, tmp_path: Path, answer: PromptsSaved | None
 ) -> None:
-    """Even in folders where prompts are no longer saved, once their disks are connected."""
+    """Even in folders where saving was turned off, once their disks are connected."""
     moved, disconnected = (tmp_path / name / "Slipstream prompts" for name in ("moved", "disconnected"))
     moved.mkdir(parents=True)
     default_folder().mkdir(parents=True, exist_ok=True)
