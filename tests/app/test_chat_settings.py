@@ -95,6 +95,23 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(begin: Start, qtbot:
     assert again.session.chat.settings == ChatSettings("Be brief.", dflash=False)
 
 
+def test_settings_are_saved_when_their_chat_is_left(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if those of the next chat change before the delay of the save is over."""
+    monkeypatch.setattr("app.session.chat_session.SAVE_MS", 120_000)
+    app = begin(data=tmp_path)
+    one = chat_with(app, "One")
+    app.session.change(system="Of one.")
+    other = chat_with(app, "Other")
+    app.session.change(system="Of the other.")
+    app.quit()
+    again = begin(data=tmp_path)
+    again.until(lambda: bool(again.session.chat.turns))
+    for chat, system in ((one, "Of one."), (other, "Of the other.")):
+        again.session.open_chat(chat)
+        again.until(lambda chat=chat: again.session.chat.id == chat)  # type: ignore[misc]
+        assert again.session.chat.settings.system == system
+
+
 @pytest.mark.parametrize("typed", ["abc", "-1", "1.5", "١", str(2**64), "9" * 5000])
 def test_invalid_seeds_are_rejected(begin: Start, qtbot: QtBot, typed: str) -> None:
     """An empty field means a random one; so must nothing else."""

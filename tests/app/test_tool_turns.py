@@ -90,6 +90,21 @@ def test_a_tool_that_changed_is_asked_about_again(begin: Begin) -> None:
     assert app.session.chat.turns[-1].reply.calls[0].changed
 
 
+def test_the_progress_of_a_call_is_known_until_its_result_arrives(begin: Begin) -> None:
+    app, tools = with_tools(begin, [calling(PRODUCT), answer("Done.")])
+    ask_for_call(app)
+    decide(app, "once")
+    app.until(lambda: "calculator" in tools.open)
+    end, report = tools.open["calculator"]
+    for text in ("Row 1 of 2", "Row 2 of 2"):
+        report(text)
+        assert app.reply.progress == {PRODUCT.id: text}
+    end(ToolResult("1888264"))
+    report("late")
+    assert not app.reply.progress
+    app.idle()
+
+
 def test_stopping_at_the_question_records_what_was_stopped(begin: Begin) -> None:
     app, tools = with_tools(begin, [calling(PRODUCT)])
     ask_for_call(app)

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
-from app.session.downloads import Downloads
-from mlx_engine.models.downloads.download_queue import QueueFile
+from app.session.downloads import Downloads, PairDownload
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
 from tests.app.conftest import Start
@@ -110,6 +111,13 @@ def test_a_restart_of_the_process_does_not_forget_a_move_of_the_models(qapp: QAp
     assert done == ["move"], "no process runs during the move"
     downloads.resume()
     assert done == ["move", "process"]
+
+
+def test_the_reason_of_a_failed_download_is_known_after_a_restart(qapp: QApplication) -> None:
+    reason = EngineText.of("disk_full", "The disk is full.")
+    downloads = Downloads()
+    downloads.load((QueuedPair(PAIR, "failed", reason=reason),))
+    assert downloads.pairs == {PAIR: PairDownload("failed", note=reason)}
 
 
 def test_downloads_of_another_program_are_shown(begin: Start, hub: LocalHub) -> None:
