@@ -370,6 +370,17 @@ def test_a_deleted_open_chat_leaves_the_keyboard_at_the_next_row(begin: Begin, m
     listed.deleteLater()
 
 
+def test_a_restored_chat_moves_up_when_it_grows(begin: Begin) -> None:
+    app = begin()
+    one, other = chat_with(app, "One"), chat_with(app, "Other")
+    app.library.delete([one])
+    app.library.undo()
+    app.session.open_chat(one)
+    app.until(lambda: app.session.chat.id == one)
+    app.ask("More")
+    assert app.library.entries[one].changed == app.session.chat.changed > app.library.entries[other].changed
+
+
 def test_only_chats_that_are_dragged_from_the_list_move_to_a_folder(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     chat = chat_with(app, "One")

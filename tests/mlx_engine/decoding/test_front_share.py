@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
+from mlx_engine.decoding.front_share import FrontShare
 from mlx_engine.decoding.scheduler import Scheduler, Urgency, decode
 from mlx_engine.engine.engine import Engine
 from tests.examples import sampled
@@ -122,6 +123,16 @@ def test_the_time_alone_is_that_of_the_front(machine):
     assert one.now - began <= 2 * 60 * 30.0 + 3 * 120.0
     for each in others:
         each.close()  # type: ignore[attr-defined]
+
+
+def test_the_next_front_learns_its_own_time_alone():
+    """It has another depth, and perhaps another pair."""
+    share = FrontShare()
+    share.record_alone(1, 80.0)
+    share.earn(1)
+    assert not share.is_behind
+    share.begin()
+    assert share.is_behind
 
 
 @pytest.mark.parametrize("streams", [0, 1])

@@ -201,6 +201,7 @@ def test_a_stream_without_others_is_alone_again():
     two = [AutomaticWidth(history), FixedWidth(1)]
     share_widths([(each, 10, False) for each in two])
     assert two[0].company.load == PassLoad(1, 0, 1, 10) and two[1].company.load.streams == 1
+    assert two[0].company.tokens == pytest.approx(1.0), "the other's, not its own"
     share_widths([(two[0], 10, False)])
     assert two[0].company == ALONE
 

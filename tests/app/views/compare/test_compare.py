@@ -16,15 +16,16 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.rendering.table_view import TableChunk
-from app.session.compare_run import ComparisonOptions
+from app.session.compare_run import CompareRun, ComparisonOptions
+from app.session.engine_adapter import Delivery
 from app.storage.comparison_record import ComparedReply, ComparisonRecord, ComparisonRow, ComparisonVerdict, verdict_on
 from app.storage.store import Store
 from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
 from app.views.compare.comparison_card import HEIGHT, WIDTH, card
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import TextDifference
-from mlx_engine.contract.requests import Proposer
+from mlx_engine.contract.events import NextReply, TextDifference
+from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, LoadPair, Proposer
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
@@ -50,6 +51,13 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     )
     dialog.close()
     app.ask("And on")
+
+
+def test_the_baseline_replies_again_next_to_the_latest_contestant() -> None:
+    run = CompareRun(Compare((GenerationRequest(),), repeats=2), ("Hi",), PAIR, LoadPair())
+    for index, contestant in enumerate(BOTH_MODES * 2):
+        run.accept(Delivery(NextReply(contestant, index, 4), 0.0))
+        assert run.latest == 1
 
 
 def test_a_comparison_can_be_exact(begin: Start) -> None:

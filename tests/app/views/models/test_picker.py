@@ -22,6 +22,8 @@ from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
 from app.widgets.theme import Theme
+from mlx_engine.contract.events import LoadProgress
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.downloads import model_move
 from mlx_engine.models.downloads.bandwidth import download_limit
 from mlx_engine.models.downloads.hub import Hub
@@ -30,7 +32,7 @@ from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, move_lock
 from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import Start
-from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
+from tests.app.scripted_engine import ScriptedEngine, commit, done, reason, refuse
 from tests.app.views.models.picker_page import PAIR, card, look_at, opened, state
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
@@ -390,17 +392,15 @@ def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(begin: Start,
         yield
 
     monkeypatch.setattr(engine, "load", refused)
-    from mlx_engine.contract.requests import LoadPair
-
     app.activity.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.loader.progress is None)
     assert app.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still in use."
 
 
-def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(begin: Start) -> None:
-    from mlx_engine.contract.requests import LoadPair
-
-    engine = ScriptedEngine()
+def test_a_load_that_fails_later_or_is_canceled_says_that_no_models_are_loaded(
+    begin: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, proceed = ScriptedEngine(), threading.Event()
     app = begin(engine)
     engine.load_error = refuse("The target is damaged.")
     app.activity.use(LoadPair(Path("/somewhere"), None))
@@ -409,13 +409,20 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     engine.load_error = None
     app.activity.use()
     app.until(lambda: app.loader.pair is not None)
-    engine.load_gate = threading.Event()
+
+    def load(target: Path, drafter: Path | None) -> Iterator[LoadProgress]:
+        yield LoadProgress(0.25, reason("Reading the weights"))
+        proceed.wait()
+        yield LoadProgress(0.5, reason("Reading the weights"))
+        raise AssertionError("it stops after the current file")
+
+    monkeypatch.setattr(engine, "load", load)
     app.activity.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.loader.progress is not None and app.loader.progress.fraction > 0)
     app.loader.cancel()
-    engine.load_gate.set()
+    proceed.set()
     app.until(lambda: app.loader.progress is None)
-    assert not any("cancelled" in notice for notice in app.notices)
+    assert app.loader.pair is None and app.notices[-1] == "Loading was canceled. No models are loaded."
 
 
 def test_large_text_fits_and_survives_a_change_of_appearance(begin: Start) -> None:
