@@ -137,7 +137,7 @@ class GenerationRequest(Submitted):
         prompt_text: raw prompt, without a chat template.
         continue_from: answer of an unfinished reply to continue.
         continue_thinking: thinking of that reply.
-        lookup_only: whether only lookup proposes tokens, not the drafter.
+        lookup_only: whether only lookup proposes tokens, not the drafter. Then `width` is None.
         width: rows per verify, 1 to the drafter's block size; None for automatic.
         seed: None draws a new one, which `Stats` reports.
         max_tokens: token limit of the reply.
