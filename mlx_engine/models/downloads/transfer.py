@@ -299,8 +299,9 @@ class FileTransfer:
             try:
                 whole = self._receive(file, partial, answer, (generation, segment), end - first)
             finally:
-                with self._changed:
-                    file.active.discard((generation, segment))
+                if generation != key[0]:  # the claim of a restart; `_work` ends the claim of `key`
+                    with self._changed:
+                        file.active.discard((generation, segment))
         if not whole and not self._stop.is_set() and generation == partial.generation:
             raise httpx2.RemoteProtocolError("the response is shorter than requested")
 

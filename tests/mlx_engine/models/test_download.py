@@ -190,6 +190,35 @@ class TestMisbehaviour:
         assert not pair.faults
         assert sent(pair) == size(pair)
 
+    def test_a_segment_has_one_connection_at_a_time(
+        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also between the end of a short response and what is noted of it."""
+        receives, failed = transfer.FileTransfer._receive, transfer.FileTransfer._failed
+        lock, receiving, twice = threading.Lock(), list[tuple[int, int, int]](), list[tuple[int, int, int]]()
+
+        def watched(self, file, partial, answer, key, left):  # type: ignore[no-untyped-def]
+            place = (id(file), *key)
+            with lock:
+                twice.extend([place] if place in receiving else [])
+                receiving.append(place)
+            time.sleep(0.1)
+            try:
+                return receives(self, file, partial, answer, key, left)
+            finally:
+                receiving.remove(place)
+
+        def late(self, *what):  # type: ignore[no-untyped-def]
+            time.sleep(0.05)
+            failed(self, *what)
+
+        monkeypatch.setattr(transfer.FileTransfer, "_receive", watched)
+        monkeypatch.setattr(transfer.FileTransfer, "_failed", late)
+        pair.faults.extend([Fault("short", 300_000)] * 4)
+        fetch(pair, cache)
+        expect_whole(pair, cache)
+        assert not twice
+
     def test_only_a_damaged_file_is_downloaded_again(self, pair: LocalHub, cache: HubCache) -> None:
         pair.faults.append(Fault("wrong", 4321))
         made = fetch(pair, cache)
