@@ -317,7 +317,8 @@ class Stream:
                     self.context.drop(unread.rows.drafts.size)
         if self.queue_ahead and self.context is not None:
             self.caches.finish()
-            if self.context.span is not None:
+            # Without a span if the round was proposed before an earlier one was read
+            if self.context.span is not None or any(unread.rows.span is not None for unread in self._unread):
                 self.context.settle(self.caches.length)
         if self._backlog is not None:
             self._backlog.flush()

@@ -18,7 +18,7 @@ from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.decoding.scheduler import Scheduler, decode
-from mlx_engine.decoding.stream import Stream
+from mlx_engine.decoding.stream import Stream, run_pass
 from mlx_engine.decoding.width import FixedWidth
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
@@ -197,6 +197,23 @@ def test_queued_rounds_share_passes(pair, request, seed):
             assert turn < 10_000
     assert [each.said for each in playing] == texts
     assert any(len(ahead) > 1 and all(ahead) for ahead in shared), "no queued round shared a pass"
+
+
+@pytest.mark.parametrize("pair", ["tiny", "tiny2", "rotating", "mtp"])
+def test_the_context_ends_with_the_caches_after_a_round_that_was_proposed_early(pair, request):
+    """Others can read a pass between the proposal of a round and the pass of the round."""
+    engine = request.getfixturevalue(pair)
+    spec = Spec((9, 8, 7), Sampling(), 1, (PassKind("drafter", 2),), 19, (0,), None, None, True, 0, None)
+    stream = spec.stream(engine)
+    played = Playing(spec, stream, iter(()))
+    for _ in range(2):
+        assert run_pass(stream, engine.pair.target)
+        played.said += stream.read().tokens
+    assert run_pass(stream, engine.pair.target) and stream.propose() is not None
+    played.said += stream.read().tokens
+    assert run_pass(stream, engine.pair.target)
+    stream.close()
+    continues(engine, played)
 
 
 @pytest.mark.parametrize("number", [2, 4])
