@@ -190,9 +190,7 @@ class TestMisbehaviour:
         assert not pair.faults
         assert sent(pair) == size(pair)
 
-    def test_a_segment_has_one_connection_at_a_time(
-        self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_segment_has_one_connection_at_a_time(self, pair: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
         """Also between the end of a short response and what is noted of it."""
         receives, failed = transfer.FileTransfer._receive, transfer.FileTransfer._failed
         lock, receiving, twice = threading.Lock(), list[tuple[int, int, int]](), list[tuple[int, int, int]]()
