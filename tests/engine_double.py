@@ -20,6 +20,7 @@ from mlx_engine.contract.requests import (
     SelectKernels,
     UnloadPair,
 )
+from mlx_engine.contract.urgency import Urgency
 from mlx_engine.engine.comparison import Comparison, play
 from mlx_engine.models.library.pair import demo_pair
 
@@ -37,7 +38,7 @@ class EngineDouble:
 
     def save_next(self) -> None: ...
 
-    def gains(self, running: int) -> bool:
+    def gains(self, running: int, urgency: Urgency) -> bool:
         return True
 
     def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:

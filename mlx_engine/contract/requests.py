@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from mlx_engine.contract.urgency import Urgency
+
 Mode = Literal["dflash", "plain"]  # "dflash": with drafts, whatever proposes them
 Role = Literal["system", "user", "assistant", "tool"]
 Proposer = Literal["plain", "lookup", "drafter"]
@@ -120,8 +122,8 @@ class Submitted:
     """What every request has.
 
     Attributes:
-        gives_way: whether any other request cancels this one. On this computer, a reply goes on next to other replies, and its
-            prompt is computed after theirs.
+        gives_way: whether any other request cancels this one. On this computer, a reply goes on next to other replies, but begins
+            after them, and its prompt is computed after theirs.
     """
 
     gives_way: bool = False
@@ -189,6 +191,11 @@ class GenerationRequest(Submitted):
     logprobs: int | None = None
     chat: str = ""
     private: bool = False
+
+    @property
+    def urgency(self) -> Urgency:
+        """Who waits for the reply."""
+        return Urgency.FRONT if self.foreground else Urgency.LOW if self.gives_way else Urgency.NORMAL
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 
 import mlx.core as mx
 
+from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.costs import PassLoad
 from mlx_engine.decoding.front_share import FrontShare
 from mlx_engine.decoding.shared_widths import share_widths
@@ -33,14 +33,6 @@ _PATIENCE = 2  # turns per other stream that a stream waits until they have read
 
 class PassesLost(Exception):
     """Unread passes are worthless after an error, perhaps of another stream."""
-
-
-class Urgency(IntEnum):
-    """Whose chunks come first."""
-
-    FRONT = 0  # a user waits for the reply
-    NORMAL = 1
-    LOW = 2  # the reply gives way to others
 
 
 class _Chunk:

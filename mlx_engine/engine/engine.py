@@ -37,6 +37,7 @@ from mlx_engine.contract.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.scheduler import Scheduler
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
@@ -355,13 +356,13 @@ class Engine:
         with suppress(WorkCancelled):  # the request finds that it is canceled
             yield from reader.read_sizes(messages, cancel, lambda: not self._turns.replies)
 
-    def gains(self, running: int) -> bool:
+    def gains(self, running: int, urgency: Urgency) -> bool:
         """Return whether to begin another reply while others run.
 
-        Not if one waits for memory, or if more replies weren't faster together. A few always run, so that a short reply needn't
-        wait for a long one.
+        Not if one waits for memory that comes before it, or if more replies weren't faster together. A few always run, so that a
+        short reply needn't wait for a long one.
         """
-        waits = self._room is not None and self._room.is_awaited
+        waits = self._room is not None and self._room.is_awaited(urgency)
         return not waits and (running < _FEW_REPLIES or self._turns.scheduler.gain.expected(running))
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:

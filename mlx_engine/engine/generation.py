@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.scheduler import PassesLost, Urgency, decode
+from mlx_engine.decoding.scheduler import PassesLost, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
@@ -93,7 +93,7 @@ def generate_reply(
                 yield [Finished("cancelled", tally.stats())]
                 return
             yield []
-        while not room.take(clock, length + prepared.limit, snapshots.nbytes, images):
+        while not room.take(clock, length + prepared.limit, snapshots.nbytes, images, request.urgency):
             if cancel.is_set():
                 yield [Finished("cancelled", tally.stats())]
                 return
@@ -296,18 +296,13 @@ class _Reply:
         if request.reuse:
             self._turns.prompts.append(prompt)
         try:
-            with self._turns.scheduler.prompt(self._urgency):
+            with self._turns.scheduler.prompt(request.urgency):
                 yield from self._prefill(prompt, stream)
             if self._reason is None:
                 yield from self._decode(branch, stream)
         finally:
             if prompt in self._turns.prompts:
                 self._turns.prompts.remove(prompt)
-
-    @property
-    def _urgency(self) -> Urgency:
-        request = self._prepared.request
-        return Urgency.FRONT if request.foreground else Urgency.LOW if request.gives_way else Urgency.NORMAL
 
     def _all_keys(self) -> list[int]:
         """Return what prefixes of the tokens so far are matched by."""
@@ -413,7 +408,7 @@ class _Reply:
             if self._cancel.is_set():
                 self._reason = "cancelled"
                 return
-            for _ in scheduler.before_chunk(self._urgency) if done < last else ():
+            for _ in scheduler.before_chunk(self._prepared.request.urgency) if done < last else ():
                 yield []
                 self._check(stream)
                 if self._cancel.is_set():

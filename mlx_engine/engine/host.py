@@ -18,6 +18,7 @@ from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
+from mlx_engine.contract.urgency import Urgency, enter
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -37,7 +38,9 @@ class _HostRun(Run):
     Attributes:
         takes_turns: whether other requests may run between its steps.
         exact: whether it is an exact reply, which takes turns only with others; None if it isn't a reply.
+        urgency: who waits for it.
         foreground: whether the run gets every second turn.
+        passed: number of later runs that went before it in the queue.
         submitted: time of submission, from `time.perf_counter`.
         steps: yields the events of each step, once the run has started.
         position: last reported position in the queue.
@@ -48,7 +51,9 @@ class _HostRun(Run):
         reply = request if isinstance(request, GenerationRequest) else None
         self.takes_turns = isinstance(request, GenerationRequest | CountTokens)
         self.exact = reply.exact if reply else None
-        self.foreground = reply is None or reply.foreground
+        self.urgency = reply.urgency if reply else Urgency.FRONT
+        self.foreground = self.urgency == Urgency.FRONT
+        self.passed = 0
         self.submitted = time.perf_counter()
         self.began = 0.0
         self.steps: Iterator[Sequence[Event]] = iter(())
@@ -184,11 +189,10 @@ class EngineHost:
             if run is None:
                 self._received_all = True
                 continue
-            at = len(self._waiting)
-            if run.takes_turns and run.foreground:
-                while at and self._waiting[at - 1].takes_turns and not self._waiting[at - 1].foreground:
-                    at -= 1
-            self._waiting.insert(at, run)
+            if run.takes_turns:
+                enter(self._waiting, run)  # never before one that runs alone, whose urgency is the highest
+            else:
+                self._waiting.append(run)
 
     def _save_next(self) -> float | None:
         """Save a part of a past prompt. Return the seconds until the next, or None."""
@@ -208,12 +212,14 @@ class EngineHost:
             self._end(run)
         running = [*self._foreground, *self._background]
         in_order = all(run.takes_turns for run in running)  # whether no earlier run runs alone or waits to run alone
+        has_room = True  # whether no earlier background reply must wait
         if in_order:
             for run in list(self._waiting):
                 if run.takes_turns:
-                    has_room = run.foreground or (len(self._background) < self._max_active and self._gains(len(running)))
+                    if not run.foreground:
+                        has_room = has_room and len(self._background) < self._max_active and self._gains(len(running), run.urgency)
                     in_order = in_order and all(None in (run.exact, other.exact) or run.exact == other.exact for other in running)
-                    begins = run.cancelled.is_set() or (in_order and has_room)
+                    begins = run.cancelled.is_set() or (in_order and (run.foreground or has_room))
                 else:
                     begins, in_order = in_order and not running, False
                 if begins:
@@ -228,9 +234,9 @@ class EngineHost:
                 run.position = position
                 run.deliver(Queued(position))
 
-    def _gains(self, running: int) -> bool:
+    def _gains(self, running: int, urgency: Urgency) -> bool:
         """Return whether another background reply may begin; see `Engine.gains`."""
-        return self._engine is None or running == 0 or self._engine.gains(running)
+        return self._engine is None or running == 0 or self._engine.gains(running, urgency)
 
     def _steps(self, run: _HostRun) -> Iterator[Sequence[Event]]:
         """Start a run, and yield the events of each step."""

@@ -4,10 +4,12 @@ import os
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.urgency import Urgency, enter, place
 
 _CPU_SHARE = 3 / 4  # of physical memory, about what Metal recommends
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses
@@ -91,6 +93,15 @@ def held() -> int:
     return mx.get_active_memory() + mx.get_cache_memory()
 
 
+@dataclass(eq=False)
+class _Waiting:
+    """A reply that waits for memory."""
+
+    reply: Hashable
+    urgency: Urgency
+    passed: int = 0
+
+
 class ReplyMemory:
     """Memory reserved for replies in progress, so that they don't exhaust it.
 
@@ -103,12 +114,11 @@ class ReplyMemory:
     def __init__(self, needs: Callable[[int], tuple[int, int]], weights: Callable[[], int], limit: int | None) -> None:
         self._needs, self._weights, self._limit = needs, weights, limit
         self._taken: dict[Hashable, tuple[int, int]] = {}
-        self._waiting: list[Hashable] = []
+        self._waiting: list[_Waiting] = []
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether a reply waits for memory."""
-        return bool(self._waiting)
+    def is_awaited(self, urgency: Urgency) -> bool:
+        """Return whether a reply waits for memory that comes before a new one of this urgency."""
+        return place(self._waiting, _Waiting(None, urgency)) > 0
 
     def fits(self, tokens: int, images: int = 0) -> bool:
         """Return whether a reply can have this many tokens if it runs alone.
@@ -119,32 +129,32 @@ class ReplyMemory:
         """
         return self._limit is None or self._weights() + images + sum(self._needs(tokens)) <= self._limit
 
-    def take(self, reply: Hashable, tokens: int, snapshots: int, images: int = 0) -> bool:
+    def take(self, reply: Hashable, tokens: int, snapshots: int, images: int = 0, urgency: Urgency = Urgency.NORMAL) -> bool:
         """Reserve memory for a reply, and return whether the reply can begin.
 
-        Replies wait in order. The first one can always begin if no other reply holds memory.
+        Replies wait by urgency, then in order. The first one can always begin if no other reply holds memory.
 
         Args:
             reply: any key. Pass the same one to `release`.
             tokens: maximum length of prompt and reply together.
             snapshots: bytes of all snapshots.
             images: bytes that the images of its prompt need.
+            urgency: who waits for the reply.
         """
-        if reply not in self._waiting:
-            self._waiting.append(reply)
-        if self._waiting[0] != reply:
+        if all(each.reply != reply for each in self._waiting):
+            enter(self._waiting, _Waiting(reply, urgency))
+        if self._waiting[0].reply != reply:
             return False
         caches, largest = self._needs(tokens)
         needed = [*self._taken.values(), (caches + images, largest)]
         together = self._weights() + snapshots + sum(each for each, _ in needed) + max(each for _, each in needed)
         if self._taken and together > working_set():
             return False
-        self._waiting.remove(reply)
+        del self._waiting[0]
         self._taken[reply] = needed[-1]
         return True
 
     def release(self, reply: Hashable) -> None:
         """Free the memory of a reply that has ended."""
         self._taken.pop(reply, None)
-        if reply in self._waiting:
-            self._waiting.remove(reply)
+        self._waiting = [each for each in self._waiting if each.reply != reply]

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.front_share import FrontShare
-from mlx_engine.decoding.scheduler import Scheduler, Urgency, decode
+from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.engine.engine import Engine
 from tests.examples import sampled
 from tests.mlx_engine.decoding.streams import Scripted, prefilled

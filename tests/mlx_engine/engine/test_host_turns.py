@@ -11,6 +11,7 @@ from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Commit, Event, Failed, Queued, TokenCount, WorkProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message, Request
+from mlx_engine.contract.urgency import MOST_PASSED, Urgency
 from mlx_engine.engine.host import EngineHost
 from tests.engine_double import EngineDouble
 from tests.mlx_engine.asking import wait_for
@@ -93,7 +94,7 @@ def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
 
 def test_more_replies_begin_only_if_the_engine_gains_from_them() -> None:
     class Full(Stepping):
-        def gains(self, running: int) -> bool:
+        def gains(self, running: int, urgency: Urgency) -> bool:
             return running < 2
 
     host = Host()
@@ -120,6 +121,17 @@ def test_a_reply_that_gives_way_goes_on_next_to_others_but_not_next_to_what_runs
     host.submit(MeasureMachine())
     assert title.cancelled.is_set()
     host.run()
+
+
+def test_replies_that_give_way_begin_last_but_are_passed_only_so_often() -> None:
+    host = Host(max_active=1, max_queued=99)
+    host.submit(named(1, 1))
+    for name in (2, 3):
+        host.submit(named(name, 1, gives_way=True))
+    others = list(range(4, 4 + 2 * MOST_PASSED))
+    for name in others:
+        host.submit(named(name, 1))
+    assert host.run() == [0, 1, *others[:MOST_PASSED], 2, 3, *others[MOST_PASSED:]]
 
 
 def test_the_foreground_begins_within_two_steps_and_has_every_second_turn() -> None:

@@ -311,6 +311,23 @@ def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
     assert four.whole.stats.waiting_s > 0
 
 
+def test_memory_goes_to_the_reply_that_a_user_waits_for_first_and_to_titles_last(tiny, monkeypatch):
+    request = tokens(PROMPT, max_tokens=12, ignore_eos=True)
+    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 0), lambda: 0, None))
+    monkeypatch.setattr(memory, "working_set", lambda: 30 + tiny.snapshots.nbytes)  # of 23 each
+    running, title, agent, window = (
+        begin(tiny, replace(request, reuse=False, **options)) for options in ({}, {"gives_way": True}, {}, {"foreground": True})
+    )
+    running.step()
+    ended = []
+    for _ in range(1000):
+        for each in (running, title, agent, window):
+            if each not in ended and each.ended:
+                ended.append(each)
+            each.step()
+    assert ended == [running, window, agent, title]
+
+
 def test_a_prompt_that_can_never_fit_is_refused(tiny, monkeypatch):
     monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 5), lambda: 100, 120))
     assert list(tiny.generate(tokens(PROMPT, max_tokens=1000)))[-1].reason == "eos"
