@@ -42,6 +42,7 @@ class _HostRun(Run):
         foreground: whether the run gets every second turn.
         passed: number of later runs that went before it in the queue.
         submitted: time of submission, from `time.perf_counter`.
+        began: time at which it began; 0 before.
         steps: yields the events of each step, once the run has started.
         position: last reported position in the queue.
     """
@@ -112,7 +113,8 @@ class EngineHost:
         """
         run = _HostRun(request, deliver)
         with self._lock:
-            is_full = sum(not other.foreground for other in self._open) >= self._max_active + self._max_queued
+            background = [other for other in self._open if not other.foreground]
+            is_full, running = len(background) >= self._max_active + self._max_queued, sum(other.began > 0 for other in background)
             if not self._closing and (run.foreground or not is_full):
                 for other in self._open:
                     if other.request.gives_way and not (run.takes_turns and other.takes_turns):
@@ -121,7 +123,7 @@ class EngineHost:
                 self._queue.put(run)
                 return run
         if not self._closing:
-            seconds = math.ceil(self._reply_s / self._max_active)
+            seconds = math.ceil(self._reply_s / max(running, 1))
             template = "Too many replies are waiting. Try again in {seconds} seconds."
             run.deliver(Failed.because(UserError("too_busy", template, seconds=seconds)))
         run.deliver(None)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import pytest
@@ -165,9 +166,36 @@ def test_a_full_queue_refuses_replies_and_says_when_to_try_again() -> None:
     for seen in host.events[5:8]:
         failed, end = seen
         assert isinstance(failed, Failed) and failed.code == "too_busy" and end is None
-        assert dict(failed.values)["seconds"] == 5
+        assert dict(failed.values)["seconds"] == 10, "one runs so far"
     order = host.run()
     assert sorted(set(order)) == [0, 1, 2, 3, 4, 9]
+
+
+def test_a_refusal_counts_the_replies_that_run_not_those_that_could() -> None:
+    class Full(Stepping):
+        def gains(self, running: int, urgency: Urgency) -> bool:
+            return running < 2
+
+    host = Host(max_active=4, max_queued=1)
+    host.engine.__class__ = Full
+    running: list[Event | None] = []
+    expected: list[int] = []
+
+    def submit_others(event: Event | None) -> None:
+        running.append(event)
+        if len(running) == 2:  # next to another reply
+            for name in range(3, 7):
+                host.submit(named(name, 2))
+            expected.append(ceil(host.host._reply_s / 2))
+
+    host.submit(named(1, 9))
+    host.host.submit(named(2, 9), submit_others)
+    host.engine.gate.set()
+    while not expected:
+        assert not host.host._ended.wait(0.001)
+    host.run()
+    failed = host.events[-1][0]
+    assert isinstance(failed, Failed) and dict(failed.values)["seconds"] == expected[0] > 1
 
 
 def test_other_requests_run_alone_and_later_replies_wait_behind_them() -> None:
