@@ -34,7 +34,7 @@ from mlx_engine.kernels.operations import PLAIN, Operations, most_rows, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.branch import Branch
-from mlx_engine.prefix.snapshots import Snapshots
+from mlx_engine.prefix.snapshots import KnownPrefix, Snapshots
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def generate_reply(
             yield []
         if not request.exact:
             pair.run_at(length)
-        reply = _Reply(pair, snapshots, prepared, history, tally, cancel)
+        reply = _Reply(pair, snapshots, prepared, history, tally, cancel, wait.known if wait else None)
         try:
             yield from reply.run()
         except (GeneratorExit, UserError):  # such as an image that can't be decoded
@@ -119,8 +119,8 @@ def _wait_for_others(snapshots: Snapshots, prepared: Prepared, turns: ReplyTurns
     if not request.reuse or all(other.is_complete for other in turns.prompts):
         return None
     keys, chat = prompt.keys(), None if request.private else request.chat
-    reused = snapshots.known(keys, chat, prompt.spans, live_branches(turns.prompts))
-    return PromptWait(snapshots, turns.prompts, keys, prompt.spans, reused, request.foreground)
+    known = snapshots.known(keys, chat, prompt.spans, live_branches(turns.prompts))
+    return PromptWait(snapshots, turns.prompts, keys, prompt.spans, known, request.foreground)
 
 
 def _stream(
@@ -174,6 +174,7 @@ class _Reply:
         history: speed and acceptance for the choice of widths.
         tally: statistics of the reply.
         cancel: ends the reply after the current step.
+        known: what is known of the prompt, if that was searched.
     """
 
     def __init__(
@@ -184,9 +185,10 @@ class _Reply:
         history: PairHistory,
         tally: Tally,
         cancel: threading.Event,
+        known: KnownPrefix | None,
     ) -> None:
         self._pair, self._snapshots, self._prepared, self._history = pair, snapshots, prepared, history
-        self._tally, self._cancel, self._turns = tally, cancel, tally.clock.turns
+        self._tally, self._cancel, self._known, self._turns = tally, cancel, known, tally.clock.turns
         request = prepared.request
         self._text = ReplyText(pair.tokenizer, prepared.prompt, request.stop, request.tools, request.one_call)
         self._tokens = list(prepared.prompt.tokens)  # and those of the reply
@@ -285,7 +287,8 @@ class _Reply:
         chat = None if request.private else request.chat
         keys, spans = self._all_keys(), self._prepared.prompt.spans
         live = live_branches(self._turns.prompts)
-        branch = self._snapshots.take(keys, chat, spans, live) if request.reuse else self._snapshots.new_branch(keys)
+        known, self._known = self._known, None  # valid for the first attempt
+        branch = self._snapshots.take(keys, chat, spans, live, known) if request.reuse else self._snapshots.new_branch(keys)
         self._branch = branch
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk

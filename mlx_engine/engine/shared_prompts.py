@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from mlx_engine.prefix.branch import Branch, shared_length
-from mlx_engine.prefix.snapshots import LiveBranch, Snapshots
+from mlx_engine.prefix.snapshots import KnownPrefix, LiveBranch, Snapshots
 from mlx_engine.vision.spans import ImageSpan, outside_images
 
 _LEAST_TOKENS = 64  # to wait for
@@ -54,8 +54,11 @@ class PromptWait:
         prompts: the prompts in progress.
         keys: of the request's prompt.
         spans: the prompt's images.
-        reused: number of tokens that are known without waiting.
+        known: what is known without waiting.
         foreground: whether the request has every second turn.
+
+    Attributes:
+        known: as given.
     """
 
     def __init__(
@@ -64,11 +67,11 @@ class PromptWait:
         prompts: Sequence[PromptInProgress],
         keys: Sequence[int],
         spans: Sequence[ImageSpan],
-        reused: int,
+        known: KnownPrefix,
         foreground: bool,
     ) -> None:
         self._snapshots, self._prompts, self._keys, self._spans = snapshots, prompts, keys, spans
-        self._reused, self._foreground = reused, foreground
+        self.known, self._reused, self._foreground = known, known.length, foreground
         self._shared: dict[PromptInProgress, int] = {}  # number of equal tokens
         self._computed = 0  # tokens of all prompts at the latest progress
         self._idle = 0  # turns since

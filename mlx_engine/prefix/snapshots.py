@@ -13,7 +13,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.prefix.branch import Branch, shared_length
-from mlx_engine.prefix.disk import DiskPrefixes
+from mlx_engine.prefix.disk import DiskPrefixes, StoredPrefix
 from mlx_engine.prefix.part_store import PrefixStore
 from mlx_engine.targets.target import Target
 from mlx_engine.vision.spans import ImageSpan, outside_images
@@ -29,6 +29,24 @@ class LiveBranch:
 
     branch: Branch
     computed: int
+
+
+@dataclass(frozen=True)
+class KnownPrefix:
+    """How much of a prompt is known.
+
+    Attributes:
+        in_memory: number of its tokens that branches in memory have.
+        stored: more of its tokens on disk, or None if there aren't any or computing them is faster.
+    """
+
+    in_memory: int
+    stored: StoredPrefix | None
+
+    @property
+    def length(self) -> int:
+        """Number of known tokens."""
+        return self.in_memory if self.stored is None else self.stored.length
 
 
 class Snapshots:
@@ -88,11 +106,10 @@ class Snapshots:
 
     def known(
         self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = (), live: Sequence[LiveBranch] = ()
-    ) -> int:
-        """Return how many prompt tokens `take` would find."""
+    ) -> KnownPrefix:
+        """Return what `take` would find."""
         _, length = self._longest(prompt, spans, live)
-        stored = self.disk.find(prompt, length, spans) if self.disk and chat is not None else None
-        return length if stored is None else stored.length
+        return KnownPrefix(length, self.disk.find(prompt, length, spans) if self.disk and chat is not None else None)
 
     def goal(self, shared: int, stops: Collection[int]) -> int:
         """Return how many tokens of a branch can be copied for another prompt.
@@ -115,7 +132,12 @@ class Snapshots:
         return longest, length
 
     def take(
-        self, prompt: Sequence[int], chat: str | None = None, spans: Sequence[ImageSpan] = (), live: Sequence[LiveBranch] = ()
+        self,
+        prompt: Sequence[int],
+        chat: str | None = None,
+        spans: Sequence[ImageSpan] = (),
+        live: Sequence[LiveBranch] = (),
+        known: KnownPrefix | None = None,
     ) -> Branch:
         """Return a branch with the most prompt tokens, but never the last token.
 
@@ -124,9 +146,13 @@ class Snapshots:
             chat: the chat that the branch belongs to on disk; None neither reads nor writes disk.
             spans: the prompt's images.
             live: branches of replies in progress, which are only copied.
+            known: what was found before, so that the disk isn't searched again.
         """
         longest, length = self._longest(prompt, spans, live)
-        stored = self.disk.find(prompt, length, spans) if self.disk and chat is not None else None
+        # Stored tokens that weren't worth reading aren't either if memory has more
+        if known is None or length < known.in_memory or (known.stored is not None and length > known.in_memory):
+            known = self.known(prompt, chat, spans, live)
+        stored = known.stored
         branch, from_disk = self.new_branch(), 0
         if stored is not None and self.disk is not None and self.disk.load(stored, branch):
             length = from_disk = stored.length

@@ -15,6 +15,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.shared_prompts import PromptInProgress, PromptWait
 from mlx_engine.prefix.branch import Branch
+from mlx_engine.prefix.snapshots import KnownPrefix
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded_case
@@ -250,5 +251,5 @@ def test_waiting_must_be_faster(computed, reused, others, foreground, pays):
     keys = list(range(1001))
     branches = [Branch(None, None, keys if at == 0 else [-1] * 2000) for at in range(others)]  # type: ignore[arg-type]
     prompts = [PromptInProgress(branch, lambda: True, computed if at == 0 else 0) for at, branch in enumerate(branches)]
-    wait = PromptWait(Cutting(), prompts, keys, (), reused, foreground)  # type: ignore[arg-type]
+    wait = PromptWait(Cutting(), prompts, keys, (), KnownPrefix(reused, None), foreground)  # type: ignore[arg-type]
     assert wait.pays() is pays

@@ -27,6 +27,7 @@ from mlx_engine.prefix.part import SavedPart
 from mlx_engine.prefix.part_store import PrefixStore
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.engine.test_turns import begin as start
 from tests.mlx_engine.prefix.prefix_pairs import LONGEST, PAIRS, PROMPT, STATES_EVERY, WORDS, begin, on, restart, running, save
 from tests.mlx_engine.prefix.prefix_process import QUOTA
 from tests.mlx_engine.prefix.saved_parts import damage
@@ -85,6 +86,31 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
     check = PrefixStore(folder)
     assert check.verify()[1] == 0
     check.close()
+
+
+@in_two
+@pytest.mark.parametrize("declined", [False, True])
+def test_the_disk_is_searched_once_for_a_request_next_to_others(engine, tmp_path, monkeypatch, declined):
+    begin(engine, tmp_path)
+    request = tokens(PROMPT * 4, max_tokens=3, reuse=True, chat="one", ignore_eos=True)
+    expected = reply(engine, request)
+    restart(engine, tmp_path)
+    searched: list[Any] = []
+
+    def find(self: disk.DiskPrefixes, *args: Any) -> disk.StoredPrefix | None:
+        searched.append(None if declined else search(self, *args))
+        return searched[-1]
+
+    search = disk.DiskPrefixes.find
+    monkeypatch.setattr(disk.DiskPrefixes, "find", find)
+    other = start(engine, tokens(PROMPT[::-1] * 4, max_tokens=3, reuse=True, private=True, ignore_eos=True))
+    other.step()
+    again = start(engine, request)
+    while not (other.ended and again.ended):
+        other.step()
+        again.step()
+    assert again.whole.tokens == expected.tokens
+    assert len(searched) == 1 and (again.whole.stats.disk_tokens > 0) != declined
 
 
 @on("engine", "growing", "rotating", "recurrent")
