@@ -38,7 +38,10 @@ class EngineDouble:
 
     def save_next(self) -> None: ...
 
-    def gains(self, running: int, urgency: Urgency) -> bool:
+    def awaits_memory(self, urgency: Urgency) -> bool:
+        return False
+
+    def gains(self, running: int) -> bool:
         return True
 
     def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:

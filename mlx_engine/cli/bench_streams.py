@@ -59,12 +59,14 @@ class StreamGroup:
         seconds: length of this time.
         texts: all tokens of each reply.
         stats: statistics of each reply.
+        together: most replies that were being written at the same time.
     """
 
     counts: tuple[int, ...]
     seconds: float
     texts: tuple[tuple[int, ...], ...]
     stats: tuple[Stats, ...]
+    together: int = 1
 
 
 def play(
@@ -88,13 +90,14 @@ def play(
     _check(playing)
     if not all(each.tokens for each in playing):
         raise UserError("no_token_ids", "The server doesn't report token IDs, so its replies can't be counted and compared.")
-    start = max((each.arrived[0][0] for each in playing if each.arrived), default=0.0)
-    end = min((each.arrived[-1][0] for each in playing if each.arrived), default=0.0)
+    times = [(each.arrived[0][0], each.arrived[-1][0]) for each in playing]
+    start, end = max(first for first, _ in times), min(last for _, last in times)
     return StreamGroup(
         tuple(each.between(start, end) for each in playing),
         max(end - start, 0.0),
         tuple(tuple(each.tokens) for each in playing),
         tuple(each.end.stats for each in playing if isinstance(each.end, Finished)),
+        max(sum(first <= at <= last for first, last in times) for at, _ in times),
     )
 
 
@@ -144,8 +147,8 @@ def measure(client: EngineClient, plan: StreamPlan) -> Measured | None:
                     play(client, _requests(group, mode, plan.max_tokens)) for group in (groups if number >= 0 else groups[:1])
                 ]
                 if not all(group.seconds for group in played):
-                    template = "{count} replies were never written at the same time. Choose fewer streams or more tokens."
-                    raise UserError("streams_apart", template, count=count)
+                    template = "Only {most} of {count} replies were written at the same time. Choose fewer streams or more tokens."
+                    raise UserError("streams_apart", template, most=min(group.together for group in played), count=count)
                 if number >= 0:
                     measured[mode, count].append(played)
     except KeyboardInterrupt:

@@ -178,6 +178,13 @@ def _check_current_folder() -> None:
         ) from None
 
 
+def _host(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None") -> EngineHost:
+    """Return this computer's engine."""
+    if getattr(args, "streams", None):  # measured together even if they are slower together
+        return EngineHost(make_engine, min_active=max(args.streams))
+    return EngineHost(make_engine)
+
+
 def _run(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None", clients: "list[EngineClient]") -> int:
     """Import a command's module and run it.
 
@@ -189,7 +196,7 @@ def _run(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None", c
     if name in _WITHOUT_ENGINE:
         status = module.run(args)
         return status
-    client: EngineClient = _remote(args) if getattr(args, "remote", None) else EngineHost(make_engine)
+    client: EngineClient = _remote(args) if getattr(args, "remote", None) else _host(args, make_engine)
     clients.append(client)
     try:
         status = module.run(args, client)

@@ -64,7 +64,6 @@ from mlx_engine.tuning.tuner import tune
 
 log = logging.getLogger(__name__)
 
-_FEW_REPLIES = 4  # that run together, even if one after the other would be as fast
 _CHECKING = EngineText.of("checking_files", "Checking files")
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
 
@@ -356,14 +355,13 @@ class Engine:
         with suppress(WorkCancelled):  # the request finds that it is canceled
             yield from reader.read_sizes(messages, cancel, lambda: not self._turns.replies)
 
-    def gains(self, running: int, urgency: Urgency) -> bool:
-        """Return whether to begin another reply while others run.
+    def awaits_memory(self, urgency: Urgency) -> bool:
+        """Return whether a reply waits for memory that goes before this urgency."""
+        return self._room is not None and self._room.is_awaited(urgency)
 
-        Not if one waits for memory that comes before it, or if more replies weren't faster together. A few always run, so that a
-        short reply needn't wait for a long one.
-        """
-        waits = self._room is not None and self._room.is_awaited(urgency)
-        return not waits and (running < _FEW_REPLIES or self._turns.scheduler.gain.expected(running))
+    def gains(self, running: int) -> bool:
+        """Return whether more replies would be faster together, if measured."""
+        return self._turns.scheduler.gain.expected(running)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Generator[Event, None, None]:
         """Generate a reply, and yield its events. See `steps`."""

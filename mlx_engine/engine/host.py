@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 MAX_ACTIVE = 16  # most background replies that are generated at the same time
 MAX_QUEUED = 32  # background replies that wait
+_MIN_ACTIVE = 4  # so that a short reply needn't wait for a long one; agents send two to four requests at once
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
@@ -74,6 +75,7 @@ class EngineHost:
         log_file: where a user finds the details of an internal error.
         max_active: most background replies that run at the same time. Fewer do if one waits for memory, or if more weren't faster
             together.
+        min_active: replies that run at the same time even if more weren't faster together.
         max_queued: number of background replies that can wait. Further ones fail with the code `too_busy` and the value `seconds`,
             after which the next reply will probably have ended.
     """
@@ -84,6 +86,7 @@ class EngineHost:
         log_file: str = "the log",
         max_active: int = MAX_ACTIVE,
         max_queued: int = MAX_QUEUED,
+        min_active: int = _MIN_ACTIVE,
     ) -> None:
         self._make_engine = make_engine or local_engine
         self._engine: Engine | None = None
@@ -91,7 +94,7 @@ class EngineHost:
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[_HostRun | None] = queue.SimpleQueue()
         self._open: list[_HostRun] = []  # submitted and not finished
-        self._max_active, self._max_queued = max_active, max_queued
+        self._max_active, self._max_queued, self._min_active = max_active, max_queued, min_active
         self._reply_s = _FIRST_REPLY_S  # average duration
         self._waiting: list[_HostRun] = []  # this and the following are used only on the engine's thread
         self._foreground: deque[_HostRun] = deque()  # running; the first has the next turn
@@ -219,7 +222,7 @@ class EngineHost:
             for run in list(self._waiting):
                 if run.takes_turns:
                     if not run.foreground:
-                        has_room = has_room and len(self._background) < self._max_active and self._gains(len(running), run.urgency)
+                        has_room = has_room and len(self._background) < self._max_active and self._admits(len(running), run.urgency)
                     in_order = in_order and all(None in (run.exact, other.exact) or run.exact == other.exact for other in running)
                     begins = run.cancelled.is_set() or (in_order and (run.foreground or has_room))
                 else:
@@ -236,9 +239,11 @@ class EngineHost:
                 run.position = position
                 run.deliver(Queued(position))
 
-    def _gains(self, running: int, urgency: Urgency) -> bool:
-        """Return whether another background reply may begin; see `Engine.gains`."""
-        return self._engine is None or running == 0 or self._engine.gains(running, urgency)
+    def _admits(self, running: int, urgency: Urgency) -> bool:
+        """Return whether the engine can run another background reply now."""
+        if self._engine is None or running == 0:
+            return True
+        return not self._engine.awaits_memory(urgency) and (running < self._min_active or self._engine.gains(running))
 
     def _steps(self, run: _HostRun) -> Iterator[Sequence[Event]]:
         """Start a run, and yield the events of each step."""

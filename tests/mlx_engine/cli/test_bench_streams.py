@@ -1,6 +1,7 @@
 """`slipstream bench --streams`: what is measured, the report, and texts that differ."""
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from mlx_engine.cli.bench_streams import Measured, StreamGroup, StreamPlan, meas
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.events import Commit, Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Request
 from mlx_engine.engine.host import EngineHost
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
@@ -37,6 +38,29 @@ class Playing(EngineClient):
         return Run(request, deliver)
 
 
+class Together(ScriptedEngine):
+    """Begins the replies of a group when all of them have been submitted."""
+
+    submitted = expected = 0
+
+    def steps(self, *args: Any) -> Iterator[Sequence[Event]]:
+        Together.submitted += 1
+        for _ in range(10**5):
+            if Together.submitted >= Together.expected:
+                break
+            yield []
+        yield from super().steps(*args)
+
+
+@pytest.fixture
+def together(monkeypatch: pytest.MonkeyPatch) -> None:
+    def expect(client: EngineClient, requests: Sequence[GenerationRequest]) -> StreamGroup:
+        Together.submitted, Together.expected = 0, len(requests)
+        return play(client, requests)
+
+    monkeypatch.setattr(bench_streams, "play", expect)
+
+
 @given(count=st.integers(1, 4), data=st.data())
 def test_only_the_time_in_which_all_replies_are_written_counts(count, data):
     order = [*range(count), *data.draw(st.lists(st.integers(0, count - 1), max_size=30))]
@@ -47,12 +71,14 @@ def test_only_the_time_in_which_all_replies_are_written_counts(count, data):
     start, end = max(mine[0] for mine in places), min(mine[-1] for mine in places)
     assert group.counts == tuple(sum(start < at <= end for at in mine) for mine in places)
     assert group.seconds == max(end - start, 0)
+    assert group.together == max(sum(mine[0] <= at <= mine[-1] for mine in places) for at in range(len(order)))
     assert [len(text) for text in group.texts] == [len(mine) for mine in places]
 
 
+@pytest.mark.usefixtures("together")
 def test_the_report_has_rates_ratios_and_equal_texts(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--streams", "2,4", "--runs", "2", "--cool-down", "0"]
-    assert main(["bench", "--json", *options], ScriptedEngine) == 0
+    assert main(["bench", "--json", *options], Together) == 0
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert report["prompts"] == 4 and report["runs"] == 2
     assert {mode: list(sides) for mode, sides in report["streams"].items()} == {"plain": ["1", "2", "4"], "dflash": ["1", "2", "4"]}
@@ -60,8 +86,20 @@ def test_the_report_has_rates_ratios_and_equal_texts(capsys: pytest.CaptureFixtu
         for count, side in sides.items():
             assert (side["equal"], side["compared"]) == (8, 8) and len(side["runs_tok_s"]) == 2
             assert side["each_tok_s"] * int(count) == pytest.approx(side["tok_s"])
-    assert main(["bench", *options], ScriptedEngine) == 0
+    assert main(["bench", *options], Together) == 0
     assert "DFlash, 4" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("together")
+def test_eight_replies_are_measured_together_even_if_they_are_slower(capsys: pytest.CaptureFixture[str]) -> None:
+    class Declining(Together):
+        def gains(self, running: int) -> bool:
+            return False
+
+    options = ["--streams", "8", "--runs", "1", "--prompts", "8", "--json"]
+    assert main(["bench", *options], Declining) == 0
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert all(sides["8"]["tok_s"] > 0 for sides in report["streams"].values())
 
 
 def test_a_text_that_differs_from_the_text_alone_is_counted() -> None:
@@ -138,7 +176,7 @@ def test_replies_without_token_ids_are_an_error() -> None:
 
 def test_replies_that_are_written_one_after_the_other_are_an_error() -> None:
     host = EngineHost(ScriptedEngine, max_active=1)  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="never written at the same time"):
+    with pytest.raises(UserError, match="Only 1 of 2 replies"):
         measure(host, StreamPlan((2,), PROMPTS[:2], 1, 9))
     assert host.wait(60)
 

@@ -20,7 +20,6 @@ from mlx_engine.contract.requests import (
     Sampling,
     SelectKernels,
 )
-from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.width import WIDTH_1_REQUESTED
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs import families
@@ -163,9 +162,9 @@ def test_another_pair_is_not_judged_by_the_speed_of_the_earlier_one():
     for streams, seconds in ((4, 0.01), (5, 1.0)):
         for _ in range(40):
             engine._turns.scheduler.gain.record(streams, 1, seconds)
-    assert not engine.gains(4, Urgency.NORMAL)
+    assert not engine.gains(4)
     list(engine.load(GOLDEN / "e2e_qwen3_5" / "target", None))
-    assert engine.gains(4, Urgency.NORMAL)
+    assert engine.gains(4)
     engine.unload()
 
 

@@ -95,10 +95,10 @@ def test_replies_take_turns_and_later_ones_wait_for_their_end() -> None:
 
 def test_more_replies_begin_only_if_the_engine_gains_from_them() -> None:
     class Full(Stepping):
-        def gains(self, running: int, urgency: Urgency) -> bool:
+        def gains(self, running: int) -> bool:
             return running < 2
 
-    host = Host()
+    host = Host(min_active=1)
     host.engine.__class__ = Full
     while host.host._engine is None:
         assert not host.host._ended.wait(0.001)
@@ -111,6 +111,22 @@ def test_more_replies_begin_only_if_the_engine_gains_from_them() -> None:
         ended = [order[: order.index(name)].count(earlier) == 9 for earlier in range(1, name)]
         assert sum(ended) >= name - 2
     assert all(order.count(name) == 9 for name in range(1, 6))
+
+
+def test_no_reply_begins_while_one_that_comes_before_it_waits_for_memory() -> None:
+    class Full(Stepping):
+        def awaits_memory(self, urgency: Urgency) -> bool:
+            return urgency == Urgency.LOW
+
+    host = Host()
+    host.engine.__class__ = Full
+    while host.host._engine is None:
+        assert not host.host._ended.wait(0.001)
+    for name in (1, 2):
+        host.submit(named(name, 9))
+    host.submit(named(3, 9, gives_way=True))
+    order = host.run()
+    assert order.index(2) < 4 and order[order.index(3) :] == [3] * 9
 
 
 def test_a_reply_that_gives_way_goes_on_next_to_others_but_not_next_to_what_runs_alone() -> None:
@@ -173,10 +189,10 @@ def test_a_full_queue_refuses_replies_and_says_when_to_try_again() -> None:
 
 def test_a_refusal_counts_the_replies_that_run_not_those_that_could() -> None:
     class Full(Stepping):
-        def gains(self, running: int, urgency: Urgency) -> bool:
+        def gains(self, running: int) -> bool:
             return running < 2
 
-    host = Host(max_active=4, max_queued=1)
+    host = Host(max_active=4, max_queued=1, min_active=1)
     host.engine.__class__ = Full
     running: list[Event | None] = []
     expected: list[int] = []
