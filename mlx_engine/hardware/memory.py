@@ -117,7 +117,7 @@ class ReplyMemory:
         self._waiting: list[_Waiting] = []
 
     def is_awaited(self, urgency: Urgency) -> bool:
-        """Return whether a reply waits for memory that comes before a new one of this urgency."""
+        """Return whether a reply waits for memory that goes before this urgency."""
         return place(self._waiting, _Waiting(None, urgency)) > 0
 
     def fits(self, tokens: int, images: int = 0) -> bool:
