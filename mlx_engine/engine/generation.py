@@ -93,6 +93,7 @@ def generate_reply(
                 yield [Finished("cancelled", tally.stats())]
                 return
             yield []
+        known, wait = wait.known if wait else None, None  # a wait holds the branches of others
         while not room.take(clock, length + prepared.limit, snapshots.nbytes, images, request.urgency):
             if cancel.is_set():
                 yield [Finished("cancelled", tally.stats())]
@@ -100,7 +101,7 @@ def generate_reply(
             yield []
         if not request.exact:
             pair.run_at(length)
-        reply = _Reply(pair, snapshots, prepared, history, tally, cancel, wait.known if wait else None)
+        reply = _Reply(pair, snapshots, prepared, history, tally, cancel, known)
         try:
             yield from reply.run()
         except (GeneratorExit, UserError):  # such as an image that can't be decoded
@@ -286,9 +287,11 @@ class _Reply:
             self._operations, self._tally.exact = self._pair.running_exactly, False
         chat = None if request.private else request.chat
         keys, spans = self._all_keys(), self._prepared.prompt.spans
-        live = live_branches(self._turns.prompts)
         known, self._known = self._known, None  # valid for the first attempt
-        branch = self._snapshots.take(keys, chat, spans, live, known) if request.reuse else self._snapshots.new_branch(keys)
+        if request.reuse:  # no variable holds the branches of others, which may end before this reply
+            branch = self._snapshots.take(keys, chat, spans, live_branches(self._turns.prompts), known)
+        else:
+            branch = self._snapshots.new_branch(keys)
         self._branch = branch
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk

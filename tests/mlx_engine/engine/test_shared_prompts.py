@@ -1,6 +1,8 @@
 """A request waits for a prompt that begins like its own and is being computed."""
 
+import gc
 import random
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -253,3 +255,21 @@ def test_waiting_must_be_faster(computed, reused, others, foreground, pays):
     prompts = [PromptInProgress(branch, lambda: True, computed if at == 0 else 0) for at, branch in enumerate(branches)]
     wait = PromptWait(Cutting(), prompts, keys, (), KnownPrefix(reused, None), foreground)  # type: ignore[arg-type]
     assert wait.pays() is pays
+
+
+def test_replies_next_to_an_ended_one_do_not_hold_its_caches(tiny, monkeypatch):
+    """Neither one that began next to it, nor one that waited for its prompt."""
+    monkeypatch.setattr(prefill, "CHUNK", 8)
+    first = begin(tiny, asked(5))
+    others = [begin(tiny, tokens(prompt, reuse=True, max_tokens=200, ignore_eos=True)) for prompt in ((17, 18, 19), (*HEAD, 9))]
+    branch = None
+    while not first.ended:
+        for each in (first, *others):
+            if not each.ended:
+                each.step()
+        branch = branch or weakref.ref(tiny._turns.prompts[0].branch)
+    del first
+    tiny.free_memory()
+    gc.collect()
+    assert not any(each.ended for each in others)
+    assert branch is not None and branch() is None
