@@ -216,9 +216,10 @@ def test_the_context_ends_with_the_caches_after_a_round_that_was_proposed_early(
     continues(engine, played)
 
 
+@pytest.mark.parametrize("turns", [1, 2], ids=["in turn", "two turns in a row"])
 @pytest.mark.parametrize("number", [2, 4])
-def test_plain_streams_make_one_pass_for_each_token(tiny, number):
-    """All of them share it, in any stream's turn."""
+def test_plain_streams_make_one_pass_for_each_token(tiny, number, turns):
+    """All of them share it, in any stream's turn. One that is early waits until the others have read theirs."""
     made, packed, tapped = [], Target.forward_packed, Target.forward_tapped
 
     def watched(target: Target, streams: list, wanted: bool) -> Any:
@@ -239,7 +240,8 @@ def test_plain_streams_make_one_pass_for_each_token(tiny, number):
         patch.setattr(Target, "forward_tapped", watched_alone)
         while not all(stream.ended for stream in streams):
             for each in playing:
-                next(each, None)
+                for _ in range(turns):
+                    next(each, None)
     assert len(made) <= limit and sum(made) <= number * limit
 
 
