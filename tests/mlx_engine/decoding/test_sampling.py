@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import Sampling
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from tests.mlx_engine.decoding.exact_law import boundaries, law
+from tests.mlx_engine.decoding.exact_law import boundaries, law, tempered
 
 # in steps of 1/4: ties are common, and other differences exceed rounding
 rows = st.lists(st.integers(-40, 40).map(lambda step: step / 4), min_size=2, max_size=40)
@@ -105,12 +105,15 @@ def test_equal_drafter_and_target_logits_give_the_same_random_token():
     st.lists(st.integers(0, 9), min_size=1, max_size=4),
 )
 def test_penalties_of_a_block_are_those_of_its_rows(prompt, reply, ahead):
-    sampling = Sampling(repetition_penalty=1.4, presence_penalty=0.5, frequency_penalty=0.25)
+    sampling = Sampling(1.0, repetition_penalty=1.4, presence_penalty=0.5, frequency_penalty=0.25)
     logits = mx.random.normal((len(ahead) + 1, 10), key=mx.random.key(len(prompt)))
     block = Penalties(sampling, prompt)
     block.add(reply)
     together = np.array(block.apply(logits, mx.array(ahead, dtype=mx.uint32)))
     for i in range(len(ahead) + 1):
+        seen = [*reply, *ahead[:i]]
         alone = Penalties(sampling, prompt)
-        alone.add([*reply, *ahead[:i]])
+        alone.add(seen)
         assert np.array_equal(together[i], np.array(alone.apply(logits[i : i + 1]))[0])
+        # up to three float32 roundings of numbers below 8
+        assert np.allclose(together[i], tempered(logits[i].tolist(), sampling, prompt, seen), rtol=0, atol=3e-6)
