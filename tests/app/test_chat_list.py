@@ -383,12 +383,12 @@ def test_a_restored_chat_moves_up_when_it_grows(begin: Begin) -> None:
 
 def test_only_chats_that_are_dragged_from_the_list_move_to_a_folder(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
-    chat = chat_with(app, "One")
+    chats = [chat_with(app, "One"), chat_with(app, "Two")]
     folder, listed = app.library.add_folder("Folder"), app.sidebar.list
-    listed.setCurrentIndex(listed.index_of(chat))
+    listed.select_rows(chats)
     at = QPointF(listed.visualRect(listed.index_of(folder.id)).center())
     for source, expected in ((None, ""), (app.sidebar, ""), (listed, folder.id)):
         event = QDropEvent(at, Qt.DropAction.MoveAction, QMimeData(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
         monkeypatch.setattr(QDropEvent, "source", lambda event, source=source: source)  # Qt knows none, as nothing is dragged
         listed.dropEvent(event)
-        assert app.library.entries[chat].folder == expected
+        assert [app.library.entries[chat].folder for chat in chats] == [expected, expected]

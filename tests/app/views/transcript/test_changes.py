@@ -69,3 +69,16 @@ def test_find_searches_only_the_reply_that_grows(transcript: Transcript, qtbot: 
         transcript.refresh(turn)
     qtbot.waitUntil(lambda: len(bar.hits) == 22, timeout=PATIENCE_MS)
     assert set(searched) == {len(transcript.column.items) - 1} and bar.hits[bar.current] == current
+
+
+def test_find_keeps_the_hits_after_a_reply_that_grows(transcript: Transcript, qtbot: QtBot) -> None:
+    transcript.show_turns(chat_of("needle", "needle"))
+    bar, turn = transcript.find_bar, transcript.column.items[0].turn
+    assert turn is not None
+    bar.open_search()
+    bar.field.setText("needle")
+    qtbot.waitUntil(lambda: not bar.searching and len(bar.hits) == 2, timeout=PATIENCE_MS)
+    turn.reply.accept(Commit(" and another needle", "answer", (), ()), 0.0)
+    transcript.refresh(turn)
+    qtbot.waitUntil(lambda: [hit.position.item for hit in bar.hits].count(1) == 2, timeout=PATIENCE_MS)
+    assert [hit.position.item for hit in bar.hits] == [1, 1, 3]
