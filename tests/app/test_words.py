@@ -186,6 +186,14 @@ def test_plain_steps_of_both_parts_are_added() -> None:
     assert (reply.stats.plain_steps, reply.stats.lookup_rounds, reply.stats.trials) == (32, 10, 2)
 
 
+def test_the_prompt_of_a_continued_reply_is_counted_once() -> None:
+    first = replace(stats(), prompt_tokens=40, reused_tokens=30, disk_tokens=20, images=1, image_tokens=10)
+    second = replace(stats(), prompt_tokens=53, reused_tokens=52, disk_tokens=50, images=1, image_tokens=10)
+    both = joined(first, second)
+    for name in ("prompt_tokens", "reused_tokens", "disk_tokens", "images", "image_tokens"):
+        assert getattr(both, name) == getattr(first, name), name
+
+
 @pytest.mark.parametrize("system", ["", "Be brief."])
 def test_the_system_prompt_does_not_count_as_a_message_before_the_prompt(system: str) -> None:
     chat = Chat(settings=ChatSettings(system))
