@@ -86,6 +86,8 @@ def nodes(draw: st.DrawFn) -> Node:
         drafted=draw(counts),
         accepted=draw(counts),
         left_out=draw(counts),
+        result_length=draw(counts),
+        tokens_before=draw(counts),
         thinking_s=draw(st.one_of(st.none(), st.floats(0, 1e6))),
         step_stats=draw(st.lists(stats, max_size=2).map(tuple)),
     )

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.storage import database, schema, wording
+from app.storage.attachments import Attachment
 from app.storage.chat_search import terms_of
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, open_store
+from app.storage.reply import Reply
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder, Snapshot, Store
+from app.storage.stored_drafts import StoredDraft
 from app.text import language
 from app.text.plain_text import clean
 from tests.app.chats import chats, same
@@ -52,6 +55,12 @@ def is_sound(store: Store) -> bool:
 # Round trips
 
 
+def fields_of(reply: Reply | None) -> dict[str, object]:
+    """Return the fields of a reply that are kept, without those that `same` compares as text."""
+    passing = ("prefill", "rate", "progress", "answer_by", "thinking_by")
+    return {name: value for name, value in vars(reply).items() if name not in passing} if reply is not None else {}
+
+
 @sampled(8)
 @given(chats())
 def test_a_saved_chat_is_loaded_unchanged(chat: Chat) -> None:
@@ -60,6 +69,8 @@ def test_a_saved_chat_is_loaded_unchanged(chat: Chat) -> None:
         save(store, chat)  # writing again changes nothing
         loaded = store.load(chat.id)
         assert loaded is not None and same(chat, loaded)
+        for one, other in zip(chat.root.below(), loaded.root.below(), strict=True):  # `same` finds no field that is never stored
+            assert one.request == other.request and fields_of(one.reply) == fields_of(other.reply)
         assert is_sound(store)
 
 
@@ -444,3 +455,12 @@ def test_a_wrong_number_of_free_pages_is_damage(tmp_path: Path) -> None:
         opened = open_store(tmp_path / "damaged")
         opened.store.close()
         assert "damaged" in opened.notice
+
+
+def test_a_draft_is_saved_in_place_of_the_one_before(store: Store) -> None:
+    file = Attachment("a.txt", "Some words")
+    for draft in (StoredDraft("", "", "One"), StoredDraft("", "", "Two", (file,), open=True), StoredDraft("", "", "Two")):
+        store.save_draft(draft)
+        assert store.contents().drafts == (draft,)
+    store.save_draft(StoredDraft("", "", ""))
+    assert store.contents().drafts == ()
