@@ -49,6 +49,13 @@ def test_the_longest_of_the_latest_matches_wins():
     assert lookup.propose(2) == [9, 9]
 
 
+def test_of_equal_matches_the_latest_wins():
+    text = [token for after in range(10, 20) for token in (1, 2, 3, after)]
+    lookup = Lookup([*text, 1, 2, 3], 4)
+    assert lookup.offer() == Offer(4, 3)
+    assert lookup.propose(2) == [19, 1]
+
+
 def test_a_loop_is_continued():
     lookup = Lookup([8, 1, 2, 3, 1, 2, 3], 7)
     lookup.offer()

@@ -137,6 +137,17 @@ def test_the_latest_chat_is_kept_beyond_the_budget_up_to_the_limit():
     assert engine.snapshots.nbytes == 0
 
 
+def test_an_edited_chat_is_kept_longer_than_the_version_before():
+    engine = pair()
+    engine.snapshots.budget = 1 << 40
+    before, edited = tuple(range(3, 63)), (*range(3, 33), *range(63, 93))
+    for chat in (before, edited):
+        reply(engine, tokens(chat, max_tokens=2, reuse=True))
+    engine.snapshots.drop(1)
+    left = [engine.snapshots.known(chat).length for chat in (before, edited)]
+    assert left[0] < left[1] == len(edited) - 1
+
+
 def test_many_short_chats_keep_a_limited_number_of_snapshots():
     engine = pair()
     engine.snapshots.budget = 1 << 40
