@@ -77,7 +77,7 @@ class ChatLibrary(QObject):
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
         self.read = False  # whether the database has been read
-        self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes
+        self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes, and `drafts.NEXT_CHAT`
         self.refusal = ""  # why the changes can't be saved
         self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()

@@ -1,6 +1,6 @@
 """Unsent messages and edits of each chat, kept across restarts."""
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,7 +15,8 @@ from app.storage.store_thread import StoreThread
 from app.storage.stored_drafts import StoredDraft
 
 SAVE_MS = 1000  # after the first change since the last save
-_SETTING = "drafts"  # texts by chat: those of earlier versions, and those that the database can't take
+NEXT_CHAT = "next"  # among the IDs of unsaved chats: the message of the next new chat
+_SETTING = "drafts"  # texts by chat, of earlier versions
 _NEW = ""  # in place of the ID of a new chat, which isn't saved yet
 
 
@@ -29,6 +30,8 @@ class Draft:
         files: its files. Those still being read are added to this list.
         open: whether the edit goes on when the chat is opened.
         original: the text and files of the edited message.
+        waits: whether it is sent as soon as possible, so that nothing may be added to it.
+        left: an earlier run's draft in its place, if it waited when that was read. It takes this draft's place in the end.
         stored: what the database has.
     """
 
@@ -38,6 +41,8 @@ class Draft:
     files: list[Attachment] = field(default_factory=list)
     open: bool = False
     original: tuple[str, tuple[Attachment, ...]] = ("", ())
+    waits: bool = False
+    left: StoredDraft | None = None
     stored: StoredDraft | None = None
 
     @property
@@ -53,13 +58,15 @@ class Draft:
     def record(self) -> StoredDraft:
         """What the database keeps: nothing of an edit that changes nothing."""
         kept = ("", ()) if self.edits and self.unchanged else (self.text, tuple(self.files))
-        return StoredDraft(self.chat, self.edits, *kept, self.open)
+        own = StoredDraft(self.chat, self.edits, *kept, self.open)
+        return self.left.followed_by(own) if self.left is not None else own
 
 
 class Drafts(QObject):
-    """The drafts of all chats. They are saved soon after each change."""
+    """The drafts of all chats. They are saved soon after each change, once those of an earlier run have been read."""
 
     read = Signal()  # those of an earlier run are there
+    _taken_over = Signal()  # from the store's thread: the database has what earlier versions saved in the settings
 
     def __init__(self, library: ChatLibrary, store: StoreThread, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -71,6 +78,12 @@ class Drafts(QObject):
         self._timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._timer.timeout.connect(self.save)
         library.drafts_read.connect(self._fill)
+        self._taken_over.connect(self._remove_setting)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the next new chat has a message that can't be saved."""
+        return NEXT_CHAT in self._library.unsaved and (_NEW, "") in self._drafts and not self._drafts[_NEW, ""].empty
 
     def of(self, chat: Chat, edited: Node | None = None) -> Draft:
         """Return a chat's unsent message, or the edit of one of its messages."""
@@ -96,9 +109,13 @@ class Drafts(QObject):
 
     def discard(self, draft: Draft) -> None:
         """Forget a draft that was sent or given up."""
-        if self._drafts.get((draft.chat, draft.edits)) is draft:
-            del self._drafts[draft.chat, draft.edits]
-            if draft.stored is not None:
+        key = draft.chat, draft.edits
+        if self._drafts.get(key) is draft:
+            del self._drafts[key]
+            if (left := draft.left) is not None:
+                self._drafts[key] = Draft(*key, left.text, list(left.attachments), left.open, stored=draft.stored)
+                draft.left = None
+            elif draft.stored is not None:
                 self._discarded.append(replace(draft.stored, text="", attachments=()))
             self.save_soon()
 
@@ -109,10 +126,9 @@ class Drafts(QObject):
 
     @Slot()
     def save(self) -> None:
-        """Save all changes now."""
+        """Save all changes now, or when the drafts of an earlier run have been read."""
         self._timer.stop()
-        if not self._store.keeps or not self._filled:
-            self._save_in_settings()
+        if not self._filled:
             return
         records, self._discarded = self._discarded, []
         for draft in self._drafts.values():
@@ -121,44 +137,48 @@ class Drafts(QObject):
                 records.append(record)
                 draft.stored = record
         for record in records:
-            self._store.write(partial(Store.save_draft, draft=record), chat_id=record.chat)
+            unsaved = record.chat or (NEXT_CHAT if record.text or record.attachments else "")
+            self._store.write(partial(Store.save_draft, draft=record), chat_id=unsaved, key=("draft", record.chat, record.edits))
 
-    def _save_in_settings(self) -> None:
-        """Save texts while the database can't be used, isn't read yet, or is closed."""
-        texts = {} if self._filled else self._texts_in_settings
-        for draft in self._drafts.values():
-            if not draft.edits:
-                texts[draft.chat] = _joined(texts.get(draft.chat, ""), draft.text)
-        self._settings.setValue(_SETTING, json.dumps({chat: text for chat, text in texts.items() if text}))
-
-    @property
-    def _texts_in_settings(self) -> dict[str, str]:
-        saved = as_dict(parse_json(str(self._settings.value(_SETTING, "", str))))
-        return {chat: text for chat, text in saved.items() if isinstance(text, str)}
+    def end(self) -> None:
+        """Save all changes before the app quits, even if the drafts of an earlier run haven't been read."""
+        self.save()
+        for draft in () if self._filled else self._drafts.values():
+            self._store.write(partial(Store.add_to_draft, draft=draft.record))
 
     @Slot(object)
     def _fill(self, stored: tuple[StoredDraft, ...]) -> None:
         """Add the drafts of an earlier run to those typed since the launch."""
-        found, texts = {(one.chat, one.edits): one for one in stored}, self._texts_in_settings
-        for chat, text in texts.items():
-            one = found.get((chat, ""), StoredDraft(chat, "", ""))
-            found[chat, ""] = replace(one, text=_joined(one.text, text))
+        found, earlier = {(one.chat, one.edits): one for one in stored}, self._texts_in_settings
+        for chat, text in earlier.items():
+            one = StoredDraft(chat, "", text)
+            found[chat, ""] = found[chat, ""].followed_by(one) if (chat, "") in found else one
         for key, one in found.items():
             draft = self._drafts.setdefault(key, Draft(*key))
-            draft.text, draft.open, draft.stored = _joined(one.text, draft.text), one.open, one
-            draft.files[:0] = [file for file in one.attachments if file not in draft.files]
+            draft.stored = one
+            if draft.waits:
+                draft.left = one
+                continue
+            whole = one.followed_by(StoredDraft(*key, draft.text, tuple(draft.files)))
+            draft.text, draft.files[:], draft.open = whole.text, whole.attachments, one.open
         self.earlier = found[_NEW, ""].text if (_NEW, "") in found else ""
         self._filled = True
-        if texts:
-            for chat in texts:
-                self._drafts[chat, ""].stored = None
-            self.save()
-            self._store.write(lambda store: None, lambda _: self._settings.remove(_SETTING))
+        if earlier and self._store.keeps:
+            self._store.write(partial(self._take_over, [found[chat, ""] for chat in earlier]))
+        self.save_soon()
         self.read.emit()
 
+    def _take_over(self, drafts: Sequence[StoredDraft], store: Store) -> None:
+        """Save what earlier versions saved in the settings, on the store's thread."""
+        for draft in drafts:
+            store.save_draft(draft)
+        self._taken_over.emit()
 
-def _joined(first: str, second: str) -> str:
-    """Return two versions of a draft as one."""
-    if not first.strip() or first in second:
-        return second
-    return first if not second.strip() or second in first else f"{first}\n\n{second}"
+    @Slot()
+    def _remove_setting(self) -> None:
+        self._settings.remove(_SETTING)
+
+    @property
+    def _texts_in_settings(self) -> dict[str, str]:
+        saved = as_dict(parse_json(str(self._settings.value(_SETTING, "", str))))
+        return {chat: text for chat, text in saved.items() if isinstance(text, str) and text}

@@ -259,8 +259,10 @@ class NextMessage(QObject):
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
         self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        self._shown.waits = self._waiting
         if self._waiting and self._at_start:
             self._session.stay()  # the last chat, which is still being read, wouldn't be the one of the message
+            self._at_start = False
         self._chat = self._session.chat
         self.note = note
         self.changed.emit()

@@ -193,7 +193,7 @@ class Services(QObject):
         self.chat_pages.stop()
         self.attachments.end()
         self.session.save_settings()
-        self.drafts.save()
+        self.drafts.end()
         self.reply_runner.stop(interrupted=True)
 
     def save_state(self) -> bool:

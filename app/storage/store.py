@@ -18,7 +18,7 @@ from app.storage.pictures import StoredFile
 from app.storage.records import Row, build_tree, details, files_of, growth, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
-from app.storage.stored_drafts import StoredDraft, add_data, erase_lost_drafts, read_drafts, write_draft
+from app.storage.stored_drafts import StoredDraft, add_data, add_to_draft, erase_lost_drafts, read_drafts, write_draft
 from app.text.plain_text import clean
 
 log = logging.getLogger(__name__)
@@ -286,6 +286,11 @@ class Store:
         with transaction(self._db) as db:
             write_draft(db, draft)
 
+    def add_to_draft(self, draft: StoredDraft) -> None:
+        """Save an unsent message below the one that is stored in its place."""
+        with transaction(self._db) as db:
+            add_to_draft(db, draft)
+
     def delete_message(self, message_id: str) -> None:
         """Delete a message and everything after it."""
         self._db.execute("DELETE FROM message WHERE id = ?", (message_id,))
@@ -420,7 +425,10 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]) -> None:
     for file in files:
         add_data(db, (file,))
-        owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
+        # Neither a lost file nor a message that was deleted meanwhile is there
+        owned = (
+            "INSERT OR IGNORE INTO message_file SELECT message.id, digest FROM message, file WHERE message.id = ? AND digest = ?"
+        )
         db.execute(owned, (message, file.digest))
 
 

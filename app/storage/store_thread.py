@@ -45,6 +45,7 @@ class _Job:
     then: Then | None
     writes: bool
     chat_id: str = ""
+    key: object = None  # of what is written, if all of it is
     long: bool = False
 
 
@@ -101,9 +102,12 @@ class StoreThread(QObject):
         """
         self._put(_Job(lambda store: work(store, lambda: self._do_others(store)), then, writes=False, long=True))
 
-    def write(self, work: Work, then: Then | None = None, chat_id: str = "") -> None:
-        """Call `then` with the result of `work` on the chat, or with None if it fails."""
-        self._put(_Job(work, then, writes=True, chat_id=chat_id))
+    def write(self, work: Work, then: Then | None = None, chat_id: str = "", key: object = None) -> None:
+        """Call `then` with the result of `work` on the chat, or with None if it fails.
+
+        The work replaces failed writes with the same key, if any.
+        """
+        self._put(_Job(work, then, writes=True, chat_id=chat_id, key=key))
 
     def wait(self, seconds: float) -> bool:
         """Finish all jobs and close the database; return False on a timeout."""
@@ -192,6 +196,7 @@ class StoreThread(QObject):
     def _do(self, store: Store, job: _Job) -> None:
         value, failed = None, False
         if job.writes:
+            self._unwritten = deque(one for one in self._unwritten if one.key is None or one.key != job.key)
             self._unwritten.append(job)
             value = self._catch_up(store)
         else:

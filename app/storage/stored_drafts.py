@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.storage.attachments import Attachment, attachments_from
 from app.storage.json_values import parse_json
@@ -32,6 +32,17 @@ class StoredDraft:
         """The files that the database keeps."""
         return [file for one in self.attachments for file in one.files]
 
+    def followed_by(self, later: "StoredDraft") -> "StoredDraft":
+        """Return this draft and what a later one has in addition."""
+        more = tuple(file for file in later.attachments if file not in self.attachments)
+        return replace(self, text=_joined(self.text, later.text), attachments=self.attachments + more)
+
+
+def _joined(first: str, second: str) -> str:
+    if not first.strip() or first in second:
+        return second
+    return first if not second.strip() or second in first else f"{first}\n\n{second}"
+
 
 def write_draft(db: sqlite3.Connection, draft: StoredDraft) -> None:
     """Save a draft in place of an earlier one, or delete it if it is empty."""
@@ -49,6 +60,12 @@ def write_draft(db: sqlite3.Connection, draft: StoredDraft) -> None:
         db.execute("INSERT OR IGNORE INTO draft_file SELECT ?, digest FROM file WHERE digest = ?", (number, file.digest))
     others = "DELETE FROM draft_file WHERE draft = ? AND digest NOT IN (SELECT value FROM json_each(?))"
     db.execute(others, (number, json.dumps([file.digest for file in draft.files])))
+
+
+def add_to_draft(db: sqlite3.Connection, draft: StoredDraft) -> None:
+    """Save a draft below what is stored in its place."""
+    stored = next((one for one in read_drafts(db) if (one.chat, one.edits) == (draft.chat, draft.edits)), None)
+    write_draft(db, stored.followed_by(draft) if stored is not None else draft)
 
 
 def read_drafts(db: sqlite3.Connection) -> tuple[StoredDraft, ...]:

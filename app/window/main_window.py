@@ -305,8 +305,10 @@ class MainWindow(QMainWindow):
     def _may_quit(self) -> bool:
         """Save everything. Return False if something is left and the user cancels."""
         unsaved = [entry.title for id, entry in self.services.library.entries.items() if id in self.services.library.unsaved]
-        programs = self.services.server.programs
-        if (unsaved and not self._confirm_quitting(unsaved)) or (programs and not self._confirm_stopping_server(programs)):
+        draft, programs = self.services.drafts.unsaved, self.services.server.programs
+        if (unsaved or draft) and not self._confirm_quitting(unsaved, draft):
+            return False
+        if programs and not self._confirm_stopping_server(programs):
             return False
         self.dialogs.close_all()
         again, anyway = tr("Try Again"), tr("Quit Anyway")
@@ -324,13 +326,17 @@ class MainWindow(QMainWindow):
             self._in_dock = False
             self.bring_to_front()
 
-    def _confirm_quitting(self, unsaved: Sequence[str]) -> bool:
+    def _confirm_quitting(self, unsaved: Sequence[str], draft: bool) -> bool:
+        """Ask whether to quit although chats, by their titles, or the draft of a new chat can't be saved."""
+        questions = []
         if len(unsaved) == 1:
-            question = tr("“{title}” can't be saved. If you quit now, its latest changes will be lost.", title=unsaved[0])
-        else:
+            questions.append(tr("“{title}” can't be saved. If you quit now, its latest changes will be lost.", title=unsaved[0]))
+        elif unsaved:
             count = number(len(unsaved))
-            question = tr("{count} chats can't be saved. If you quit now, their latest changes will be lost.", count=count)
-        return confirm(self, tr("Quit Without Saving?"), question, tr("Quit Anyway"))
+            questions.append(tr("{count} chats can't be saved. If you quit now, their latest changes will be lost.", count=count))
+        if draft:
+            questions.append(tr("The message for a new chat can't be saved. If you quit now, it will be lost."))
+        return confirm(self, tr("Quit Without Saving?"), sentences(*questions), tr("Quit Anyway"))
 
     def _confirm_stopping_server(self, programs: int) -> bool:
         using = (

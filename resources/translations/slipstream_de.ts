@@ -5835,6 +5835,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>The message for a new chat can't be saved. If you quit now, it will be lost.</source>
+            <translation>Die Nachricht für einen neuen Chat kann nicht gesichert werden. Wenn Sie jetzt beenden, geht sie verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>{count} Chats können nicht gesichert werden. Wenn Sie jetzt beenden, gehen die letzten Änderungen verloren.</translation>
         </message>

@@ -5835,6 +5835,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>The message for a new chat can't be saved. If you quit now, it will be lost.</source>
+            <translation>无法存储新对话的消息。如果现在退出，该消息将会丢失。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>{count} chats can't be saved. If you quit now, their latest changes will be lost.</source>
             <translation>无法存储 {count} 个对话。如果现在退出，其最新更改将会丢失。</translation>
         </message>
