@@ -74,7 +74,8 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
         store: the store.
         file: Slipstream's JSON or database, or ChatGPT's export.
         taken: ids of chats that may not be stored yet.
-        progress: called before each chat is read, compared, and stored. It may change the store.
+        progress: called before each chat is read, compared, and stored, and between the lines or rows of the file. It may change
+            the store.
 
     Raises:
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
@@ -186,8 +187,8 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
             return read_database(file, partial(progress, 0.0))
         is_archive = start[:4] == b"PK\3\4"
         encoded = EncodedFiles(file)
-        content = _from_zip(file, progress) if is_archive else encoded.rest()
-        if sum(map(content.count, (b"[", b"{", b","))) > MAX_VALUES:
+        content = _from_zip(file, progress) if is_archive else encoded.rest(partial(progress, 0.0))
+        if _values_in(content, progress) > MAX_VALUES:
             raise _too_large(name)
         text = content.decode(json.detect_encoding(content), "surrogatepass")
         del content
@@ -283,6 +284,15 @@ def _read_all(opened: IO[bytes], progress: Progress) -> bytes:
         pieces.append(piece)
         progress(0.0)
     return b"".join(pieces)
+
+
+def _values_in(content: bytes, progress: Progress) -> int:
+    """Return the most values that JSON can have with as many separators."""
+    count = 0
+    for start in range(0, len(content), _PIECE):
+        progress(0.0)
+        count += sum(content.count(one, start, start + _PIECE) for one in (b"[", b"{", b","))
+    return count
 
 
 def _from_zip(file: Path, progress: Progress) -> bytes:

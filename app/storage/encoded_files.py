@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,8 +29,11 @@ class EncodedFiles:
 
     def close(self) -> None: ...
 
-    def rest(self) -> bytes:
+    def rest(self, pause: Callable[[], object] = lambda: None) -> bytes:
         """Return the export without the files that `get` reads.
+
+        Args:
+            pause: called before each line, and after each file in a line.
 
         Raises:
             OSError: the export can't be read.
@@ -38,11 +42,13 @@ class EncodedFiles:
         pieces, start = list[bytes](), 0
         with self._file.open("rb") as opened:
             for line in opened:  # has one file: see `chat_export.export`
+                pause()
                 end = 0
                 for match in _FILE.finditer(line):
                     pieces.append(line[end : match.start(2)])
                     self._places[match[1].decode()] = start + match.start(2), len(match[2])
                     end = match.end(2)
+                    pause()
                 pieces.append(line[end:])
                 start += len(line)
         return b"".join(pieces)

@@ -153,7 +153,7 @@ def read_database(file: Path, pause: Callable[[], object] = lambda: None) -> Imp
 
     Args:
         file: the database.
-        pause: called before each message.
+        pause: called before each row, and before a file's data is read.
 
     Raises:
         UserError: the file isn't a database, comes from a newer version, or contains nothing readable.
@@ -185,7 +185,7 @@ def newer(name: str) -> UserError:
 
 def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats:
     """Read all readable chats, without the data of files. Deleted chats stay deleted."""
-    reader = _Reader(files.database)
+    reader = _Reader(files.database, pause)
     folders = [
         Folder(clean(one), clean(name), as_time(created, 0.0))
         for one, name, created in reader.rows("folder", ("id", "name", "created"))
@@ -201,6 +201,7 @@ def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats
         chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
         found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
     for digest, number in list(reader.rows("file", ("digest", "rowid"))):
+        pause()
         if not files.add(digest, number):
             reader.damaged = True
     nodes: dict[str, dict[str, Node]] = {}
@@ -269,10 +270,13 @@ def _decode(data: bytes) -> str:
 
 
 class _Reader:
-    """A reader of tables. `damaged` is set if a row is unreadable or out of order."""
+    """A reader of tables, which calls `pause` before each row.
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
+    `damaged` is set if a row is unreadable or out of order.
+    """
+
+    def __init__(self, database: sqlite3.Connection, pause: Callable[[], object]) -> None:
+        self._database, self._pause = database, pause
         self.damaged = False
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -285,6 +289,7 @@ class _Reader:
             return
         select = ", ".join(one if one in existing else "''" for one in columns)
         for row in self._readable(table, select):
+            self._pause()
             values = dict(zip(columns, row, strict=True))
             for column in _TEXTS & values.keys():
                 if not isinstance(value := values[column], str):

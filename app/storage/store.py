@@ -423,12 +423,12 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 
 def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]) -> None:
+    """Save the files of a message, unless the message was deleted in a pause of an import."""
+    if db.execute("SELECT 1 FROM message WHERE id = ?", (message,)).fetchone() is None:
+        return
     for file in files:
         add_data(db, (file,))
-        # Neither a lost file nor a message that was deleted meanwhile is there
-        owned = (
-            "INSERT OR IGNORE INTO message_file SELECT message.id, digest FROM message, file WHERE message.id = ? AND digest = ?"
-        )
+        owned = "INSERT OR IGNORE INTO message_file SELECT ?, digest FROM file WHERE digest = ?"  # a lost one isn't there
         db.execute(owned, (message, file.digest))
 
 

@@ -1,9 +1,9 @@
 """The thread that owns the chat database, so the window never waits for the disk.
 
-Jobs run in order, so a read sees all earlier writes. A long job pauses between chats, so that other jobs wait for one chat at most;
-long jobs run one after the other. A write that fails because of the disk is retried before the next one and
-every few seconds. A write that fails for another reason is dropped, so that it can't block the others. Chats with failed
-writes are listed as unsaved.
+Jobs run in order, so a read sees all earlier writes. A long job pauses between chats, and between the lines, rows, and files
+that it reads, so that other jobs wait for one of them at most. Long jobs run one after the other. A write that fails because of
+the disk is retried before the next one and every few seconds. A write that fails for another reason is dropped, so that it can't
+block the others. Chats with failed writes are listed as unsaved.
 """
 
 import logging
@@ -96,7 +96,7 @@ class StoreThread(QObject):
         self._put(_Job(work, then, writes=False))
 
     def read_long(self, work: Callable[[Store, Pause], Any], then: Then) -> None:
-        """Do what `read` does with work that calls its second argument between chats.
+        """Do what `read` does with work that calls its second argument between its steps, such as chats.
 
         Other jobs may change the database in these pauses. There must be no open transaction.
         """

@@ -1,5 +1,7 @@
 """Imports, exports, and searches let the store do other work between chats."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -10,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.storage import chat_export
-from app.storage.chat_import import ImportCanceled, import_into
-from app.storage.chat_tree import Chat
+from app.storage.chat_import import ImportCanceled, import_into, read
+from app.storage.chat_tree import Chat, Node
 from app.storage.json_values import parsed
-from app.storage.store import Snapshot, Store
+from app.storage.store import FileUsage, Snapshot, Store
+from tests.app.pictures import picture
 from tests.app.test_import_again import conversation, exported, write
 from tests.app.test_transfer import json_values, summary
 
@@ -84,6 +87,27 @@ def test_an_import_can_end_at_each_pause_and_leaves_nothing(tmp_path: Path, own:
             assert len(import_into(store, file).chats) == CHATS
 
 
+@pytest.mark.parametrize("kind", ["lines", "line", "database"])
+def test_an_import_pauses_between_the_files_that_it_reads(tmp_path: Path, kind: str) -> None:
+    """A reply couldn't start while hundreds of images were read."""
+
+    def pauses(count: int) -> int:
+        data = {hashlib.sha256(one).hexdigest(): one for one in (bytes([number]) * 1000 for number in range(count))}
+        file = tmp_path / f"{count}"
+        if kind == "database":
+            with closing(Store(file)) as store:
+                store._db.executemany("INSERT INTO file VALUES (?, ?)", data.items())
+        else:
+            files = {digest: base64.b64encode(one).decode() for digest, one in data.items()}
+            record = {"format": chat_export.FORMAT, "version": chat_export.VERSION, "folders": [], "chats": [], "files": files}
+            file.write_text(json.dumps(record, indent=1 if kind == "lines" else None))
+        made: list[float] = []
+        read(file, made.append)
+        return len(made)
+
+    assert pauses(20) >= pauses(5) + 15
+
+
 @pytest.mark.parametrize("name", ["all.json", "all.md"])
 def test_an_export_pauses_between_chats_and_is_as_before(tmp_path: Path, name: str) -> None:
     with closing(Store(None)) as store:
@@ -118,3 +142,18 @@ def _outcome(work: Callable[[], object]) -> str:
     with suppress(ValueError):
         return repr(work())
     return "not JSON"
+
+
+def test_messages_that_are_deleted_in_a_pause_break_no_import() -> None:
+    """A regenerated reply deletes its message. The import was repeated, and failed."""
+    chat, files = Chat(), picture().files
+    turn = chat.ask("One", "plain")
+    assert turn.asked is not None and turn.answered is not None
+    with closing(Store(None)) as store:
+        store.save(Snapshot.of(chat, chat.root.below()))
+        store.delete_message(turn.answered.id)
+        store.restore_files([(turn.answered.id, files)])
+        store.complete([(turn.answered.id, Node("user", text="One", attachments=(picture(),)))])
+        assert store.usage() == FileUsage(0, 0), "no message has the file"
+        store.restore_files([(turn.asked.id, files)])
+        assert store.usage() == FileUsage(1, len(files[0].data))
