@@ -14,6 +14,7 @@ from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, Sa
 from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 
 _FOLDER, _TO_EMPTY = "prompt_folder", "prompt_folders_to_empty"  # keys in the settings file
+_WITH_RUNS = "prompt_folders_with_runs"  # whether tuning runs are to be deleted, too
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
 
 
@@ -51,7 +52,7 @@ class SavedPrompts(QObject):
     def apply(self) -> None:
         """Send the settings to the engine if they have changed.
 
-        A folder that isn't used any more is emptied.
+        A folder that isn't used any more is emptied. One that is used again isn't, even if that has failed before.
         """
         saves, space = self._preferences.save_prompts, self._preferences.prompt_space
         quota = int(space) * 10**9 if space.isdigit() else AUTOMATIC_QUOTA
@@ -59,8 +60,10 @@ class SavedPrompts(QObject):
         if request != self._applied:
             if self._applied is None:
                 self._empty_noted_folders()
-            elif self._applied.folder not in (None, request.folder):
-                self.clear()
+            elif self._applied.folder != request.folder:
+                if self._applied.folder is not None:
+                    self.clear()
+                self._note(self._to_empty - {request.folder})
             self._applied = request
             self._submit(request)
             self._complete_deletions()
@@ -91,24 +94,32 @@ class SavedPrompts(QObject):
         self._empty(self._applied.folder if self._applied is not None else None)
 
     def _empty_noted_folders(self) -> None:
+        runs = bool(self._preferences.file.value(_WITH_RUNS, False, bool))
         for folder in sorted(self._to_empty):
             if folder.is_dir():  # its disk may be disconnected
                 self._submit(SavePrompts(folder))
-                self._empty(folder)
+                self._empty(folder, runs)
 
-    def _empty(self, folder: Path | None) -> None:
-        """Delete everything in the folder that the engine uses, if any."""
+    def _empty(self, folder: Path | None, runs: bool = True) -> None:
+        """Delete everything in the folder that the engine uses, if any, and tuning runs if `runs`.
+
+        If only the folder can't be emptied, runs that begin until the next launch are kept then.
+        """
         noted = {folder} if folder is not None else set[Path]()
 
         def receive(deliveries: list[Delivery]) -> None:
             for item in deliveries:
                 if isinstance(item.event, PromptsSaved):
                     self.undeleted = item.event.undeleted
-                    self._note(self._to_empty | noted if self.undeleted else self._to_empty - noted)
+                    self._preferences.file.remove(_WITH_RUNS)
+                    if not self.undeleted:
+                        self._note(self._to_empty - noted)
             self._receive(deliveries)
 
+        if runs:
+            self._preferences.file.setValue(_WITH_RUNS, True)
         self._note(self._to_empty | noted)
-        self._engine.submit(ForgetPrompts(), receive)
+        self._engine.submit(ForgetPrompts(runs=runs), receive)
 
     @property
     def _to_empty(self) -> set[Path]:

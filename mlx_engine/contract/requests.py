@@ -348,9 +348,15 @@ class SavePrompts(Submitted):
 
 @dataclass(frozen=True)
 class ForgetPrompts(Submitted):
-    """A request to delete saved prompts that only these chats used; None deletes all."""
+    """A request to delete saved prompts that only these chats used; None deletes all.
+
+    Attributes:
+        chats: their IDs.
+        runs: whether deleting all includes what tuning runs have saved.
+    """
 
     chats: tuple[str, ...] | None = None
+    runs: bool = True
 
 
 @dataclass(frozen=True)

@@ -128,8 +128,8 @@ class Engine:
             case SavePrompts(folder=folder, quota=quota):
                 self.save_prompts(folder, quota)
                 return iter((self._prompts_saved(),))
-            case ForgetPrompts(chats=chats):
-                is_done = self.forget_prompts(chats)
+            case ForgetPrompts(chats=chats, runs=runs):
+                is_done = self.forget_prompts(chats, runs)
                 return iter((replace(self._prompts_saved(), undeleted=not is_done),))
             case KeepPrompts(chats=chats):
                 if self._store is not None:
@@ -260,13 +260,13 @@ class Engine:
         if before is not None:
             before.close()
 
-    def forget_prompts(self, chats: tuple[str, ...] | None) -> bool:
+    def forget_prompts(self, chats: tuple[str, ...] | None, runs: bool = True) -> bool:
         """Delete saved prompts, on disk and in memory; see `ForgetPrompts`.
 
         Returns:
             False if deleting all failed, else True.
         """
-        if chats is None:
+        if chats is None and runs:
             delete_runs()
         if self._snapshots is not None:
             self._snapshots.forget(chats)

@@ -128,7 +128,8 @@ class _Deleting(ScriptedEngine):
     def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
         if isinstance(request, SavePrompts | ForgetPrompts):
             self.asked.append(request)
-            return iter((self.answer,) if request == ForgetPrompts() and self.answer else ())
+            deletes_all = isinstance(request, ForgetPrompts) and request.chats is None
+            return iter((self.answer,) if deletes_all and self.answer else ())
         return super().run(request, cancel)
 
 
@@ -136,7 +137,7 @@ class _Deleting(ScriptedEngine):
 def test_an_unfinished_deletion_of_everything_is_done_at_the_next_launch(
     begin: Start, tmp_path: Path, answer: PromptsSaved | None
 ) -> None:
-    """Even in folders where saving was turned off, once their disks are connected."""
+    """Even in folders where saving was turned off, once their disks are connected. Tuning runs are deleted if they weren't yet."""
     moved, disconnected = (tmp_path / name / "Slipstream prompts" for name in ("moved", "disconnected"))
     moved.mkdir(parents=True)
     default_folder().mkdir(parents=True, exist_ok=True)
@@ -156,13 +157,32 @@ def test_an_unfinished_deletion_of_everything_is_done_at_the_next_launch(
     assert ("couldn't be deleted" in form.used.text()) is (answer is not None)
     app.quit()
 
-    emptied = [request for folder in sorted([moved, default_folder()]) for request in (SavePrompts(folder), ForgetPrompts())]
+    forget = ForgetPrompts(runs=answer is None)
+    emptied = [request for folder in sorted([moved, default_folder()]) for request in (SavePrompts(folder), forget)]
     for given in (None, PromptsSaved()):
         app, asked = launch(given)
         assert asked == [*emptied, SavePrompts(None, AUTOMATIC_QUOTA)]
         app.quit()
     disconnected.mkdir(parents=True)
     app, asked = launch(PromptsSaved())
-    assert asked == [SavePrompts(disconnected), ForgetPrompts(), SavePrompts(None, AUTOMATIC_QUOTA)]
+    assert asked == [SavePrompts(disconnected), ForgetPrompts(runs=False), SavePrompts(None, AUTOMATIC_QUOTA)]
     app.quit()
     assert launch(PromptsSaved())[1] == [SavePrompts(None, AUTOMATIC_QUOTA)]
+
+
+def test_a_folder_that_is_chosen_again_is_not_emptied_at_the_next_launch(begin: Start, tmp_path: Path) -> None:
+    """Its new prompts were deleted."""
+    for folder in (default_folder(), tmp_path / "Slipstream prompts"):
+        folder.mkdir(parents=True, exist_ok=True)
+    app = begin(_Deleting(PromptsSaved(undeleted=True)))
+    app.services.saved_prompts.move(tmp_path)
+    app.services.saved_prompts.move(default_folder())
+    app.services.preferences.save_prompts = False
+    app.until(lambda: not app.services.engine.busy)
+    app.services.preferences.save_prompts = True
+    app.until(lambda: not app.services.engine.busy)
+    app.quit()
+    again = begin(engine := _Deleting(PromptsSaved()))
+    again.until(lambda: not again.services.engine.busy)
+    assert SavePrompts(again.services.saved_prompts.folder) not in engine.asked
+    assert ForgetPrompts(runs=False) in engine.asked, "the other folder is emptied"
