@@ -63,7 +63,10 @@ class Draft:
 
 
 class Drafts(QObject):
-    """The drafts of all chats. They are saved soon after each change, once those of an earlier run have been read."""
+    """The drafts of all chats, which are saved soon after each change.
+
+    Saving begins when those of an earlier run have been read.
+    """
 
     read = Signal()  # those of an earlier run are there
     _taken_over = Signal()  # from the store's thread: the database has what earlier versions saved in the settings
@@ -141,7 +144,7 @@ class Drafts(QObject):
             self._store.write(partial(Store.save_draft, draft=record), chat_id=unsaved, key=("draft", record.chat, record.edits))
 
     def end(self) -> None:
-        """Save all changes before the app quits, even if the drafts of an earlier run haven't been read."""
+        """Save all changes before the app quits, even if nothing has been read yet."""
         self.save()
         for draft in () if self._filled else self._drafts.values():
             self._store.write(partial(Store.add_to_draft, draft=draft.record))

@@ -14,7 +14,7 @@ from mlx_engine.contract.requests import ForgetPrompts, KeepPrompts, Request, Sa
 from mlx_engine.prefix.part_store import AUTOMATIC_QUOTA, default_folder
 
 _FOLDER, _TO_EMPTY = "prompt_folder", "prompt_folders_to_empty"  # keys in the settings file
-_WITH_RUNS = "prompt_folders_with_runs"  # whether tuning runs are to be deleted, too
+_WITH_RUNS = "prompt_folders_with_runs"  # whether to delete tuning runs, too
 _NAME = "Slipstream prompts"  # of the folder inside one that the user chooses
 
 
@@ -101,9 +101,11 @@ class SavedPrompts(QObject):
                 self._empty(folder, runs)
 
     def _empty(self, folder: Path | None, runs: bool = True) -> None:
-        """Delete everything in the folder that the engine uses, if any, and tuning runs if `runs`.
+        """Delete everything in the folder that the engine uses, if any.
 
-        If only the folder can't be emptied, runs that begin until the next launch are kept then.
+        Args:
+            folder: it is noted until it is empty.
+            runs: whether to delete tuning runs, too. Once the engine has done that, they aren't deleted with the folder again.
         """
         noted = {folder} if folder is not None else set[Path]()
 

@@ -423,7 +423,7 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
 
 
 def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]) -> None:
-    """Save the files of a message, unless the message was deleted in a pause of an import."""
+    """Save the files of a message, unless it was deleted in an import's pause."""
     if db.execute("SELECT 1 FROM message WHERE id = ?", (message,)).fetchone() is None:
         return
     for file in files:

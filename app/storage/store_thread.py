@@ -96,7 +96,7 @@ class StoreThread(QObject):
         self._put(_Job(work, then, writes=False))
 
     def read_long(self, work: Callable[[Store, Pause], Any], then: Then) -> None:
-        """Do what `read` does with work that calls its second argument between its steps, such as chats.
+        """Do what `read` does with work that calls its second argument between steps.
 
         Other jobs may change the database in these pauses. There must be no open transaction.
         """

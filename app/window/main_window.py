@@ -327,7 +327,12 @@ class MainWindow(QMainWindow):
             self.bring_to_front()
 
     def _confirm_quitting(self, unsaved: Sequence[str], draft: bool) -> bool:
-        """Ask whether to quit although chats, by their titles, or the draft of a new chat can't be saved."""
+        """Ask whether to quit although something can't be saved.
+
+        Args:
+            unsaved: titles of the chats.
+            draft: whether it is the draft of a new chat, too.
+        """
         questions = []
         if len(unsaved) == 1:
             questions.append(tr("“{title}” can't be saved. If you quit now, its latest changes will be lost.", title=unsaved[0]))

@@ -110,7 +110,7 @@ def test_text_typed_while_the_last_chat_opens_stays(begin: Begin, tmp_path: Path
 def test_a_message_that_waits_at_launch_gets_nothing_of_an_earlier_draft(
     begin: Begin, tmp_path: Path, open_later: OpenLater
 ) -> None:
-    """It was sent with the text and the files of the draft, which nobody had seen."""
+    """It was sent with the text and the files of the draft, which weren't on the screen."""
     app = begin(data=tmp_path)
     app.ask("Last")
     app.session.new_chat()
