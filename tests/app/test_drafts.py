@@ -207,6 +207,7 @@ def test_drafts_of_an_earlier_version_stay_in_the_settings_until_the_database_ha
     monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.05)
     text = "word " * 20_000
     app = begin(data=tmp_path)
+    app.until(lambda: app.library.read)  # which would take them over
     app.services.settings.setValue("drafts", json.dumps({"": text}))
     app.quit()
     create = Store.__init__
