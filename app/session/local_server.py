@@ -46,7 +46,6 @@ class LocalServer(QObject):
         key_kept: whether the key is stored in the keychain.
         error: why the server could not start, else empty.
         activity: replies that are waiting or being generated.
-        tok_s: tokens per second of all of them together, or None if unknown.
         lines: the latest lines of the server's log, which never contains the content of requests.
     """
 
@@ -79,7 +78,6 @@ class LocalServer(QObject):
         self.url = self.key = self.error = ""
         self.key_kept = True
         self.activity: tuple[LiveRequest, ...] = ()
-        self.tok_s: float | None = None
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
         self._log_handler = _LogHandler(partial(self._report, self.logged))
         self._timer = QTimer(self, interval=POLL_MS)
@@ -101,6 +99,12 @@ class LocalServer(QObject):
         from mlx_engine.api_server.served_models import model_id
 
         return AgentServer(self.url, self.key, model_id(pair), pair.context_limit, pair.can_see)
+
+    @property
+    def tok_s(self) -> float | None:
+        """Tokens per second of all replies in `activity` together, or None if unknown."""
+        rates = [live.tok_s for live in self.activity if live.tok_s is not None]
+        return sum(rates) if rates else None
 
     @property
     def programs(self) -> int:
@@ -130,11 +134,10 @@ class LocalServer(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Update `activity` and `tok_s`."""
+        """Update `activity`."""
         now = self._api.metrics.activity() if self._api is not None else ()
-        together = self._api.metrics.tok_s() if self._api is not None and now else None
-        if (now, together) != (self.activity, self.tok_s):
-            self.activity, self.tok_s = now, together
+        if now != self.activity:
+            self.activity = now
             self.activity_changed.emit()
 
     def close(self, seconds: float = 0.0) -> None:

@@ -11,7 +11,7 @@ from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.counts import NO_REPLIES, Counts
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, Queued, Stats
 
-_LATEST_S = 5.0  # over which the rate of all replies together is measured
+_LATEST_S = 5.0  # over which the rate of a reply is measured
 _LEAST_S = 0.5
 
 
@@ -29,7 +29,8 @@ class LiveRequest:
         cached_tokens: prompt tokens that come from a snapshot.
         read_tokens: prompt tokens read so far, including cached ones.
         tokens: generated tokens.
-        tok_s: generated tokens per second, excluding the first ones and waiting; None if not known yet.
+        tok_s: generated tokens per second in the last seconds, with the turns of other replies, so that all can be added. None if
+            unknown.
     """
 
     number: int
@@ -95,7 +96,7 @@ class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = threading.Lock()
         self._clock = clock
-        self._latest = deque[tuple[float, int]]()  # when tokens were generated, and how many
+        self._latest: dict[int, deque[tuple[float, int]]] = {}  # by number, when tokens were generated, and how many
         self._live: dict[int, LiveRequest] = {}
         self._numbers = 0
         self._requests: Counter[tuple[str, int]] = Counter()
@@ -104,30 +105,22 @@ class Metrics:
     def activity(self) -> tuple[LiveRequest, ...]:
         """Return the replies that are waiting or being generated, oldest first."""
         with self._lock:
-            return tuple(self._live.values())
+            now = self._clock()
+            return tuple(replace(live, tok_s=self._rate(live.number, now)) for live in self._live.values())
 
-    def tok_s(self) -> float | None:
-        """Return the tokens per second of all replies together, or None if unknown.
+    def _rate(self, number: int, now: float) -> float | None:
+        latest = self._latest.get(number)
+        while latest and now - latest[0][0] > _LATEST_S:
+            latest.popleft()
+        if not latest or now - latest[0][0] < _LEAST_S:
+            return None
+        return sum(count for at, count in latest if at > latest[0][0]) / (now - latest[0][0])
 
-        It is measured over the last seconds.
-        """
+    def generated(self, live: LiveRequest, count: int) -> None:
+        """Count generated tokens of a reply."""
         with self._lock:
-            self._forget_old()
-            if not self._latest:
-                return None
-            began, _ = self._latest[0]
-            seconds, count = self._clock() - began, sum(count for _, count in self._latest) - self._latest[0][1]
-            return count / seconds if seconds >= _LEAST_S else None
-
-    def generated(self, count: int) -> None:
-        """Count generated tokens."""
-        with self._lock:
-            self._latest.append((self._clock(), count))
-            self._forget_old()
-
-    def _forget_old(self) -> None:
-        while self._latest and self._clock() - self._latest[0][0] > _LATEST_S:
-            self._latest.popleft()
+            self._latest.setdefault(live.number, deque()).append((now := self._clock(), count))
+            self._rate(live.number, now)  # forgets old counts
 
     def totals(self) -> Totals:
         with self._lock:
@@ -150,6 +143,7 @@ class Metrics:
     def end(self, live: LiveRequest) -> None:
         with self._lock:
             self._live.pop(live.number, None)
+            self._latest.pop(live.number, None)
 
     def add(self, last: Finished | Failed) -> None:
         """Add the last event of a reply to the totals."""
@@ -173,22 +167,17 @@ class RequestMeter:
     def counting(self, deliver: Deliver) -> Deliver:
         """Return a `deliver` that counts the events of a reply."""
         live = self._metrics.begin(self.endpoint, self._client)
-        first: tuple[int, float] | None = None  # tokens and time of the first commit
 
         def count(event: Event | None) -> None:
-            nonlocal live, first
+            nonlocal live
             match event:
                 case Queued(position):
                     live = replace(live, position=position)
                 case PrefillProgress(done, total, reused):
                     live = replace(live, state="reading", position=0, prompt_tokens=total, cached_tokens=reused, read_tokens=done)
-                case Commit(tokens=tokens, at_s=at):
-                    total = live.tokens + len(tokens)
-                    if at is not None and first is None:
-                        first = total, at
-                    rate = (total - first[0]) / (at - first[1]) if at is not None and first is not None and at > first[1] else None
-                    live = replace(live, state="writing", position=0, tokens=total, tok_s=rate)
-                    self._metrics.generated(len(tokens))
+                case Commit(tokens=tokens):
+                    live = replace(live, state="writing", position=0, tokens=live.tokens + len(tokens))
+                    self._metrics.generated(live, len(tokens))
                 case Finished() | Failed():
                     self._metrics.add(event)
                     self.tokens += event.stats.tokens if isinstance(event, Finished) else 0

@@ -185,7 +185,6 @@ def show_server_in_use(window: MainWindow) -> None:
     live = LiveRequest(1, "/v1/messages", "claude-cli", "reading", 0, 18_300, 4_096, 9_000)
     writing = replace(live, state="writing", tokens=312, tok_s=45.1)
     server.activity = (live, writing, replace(writing, tokens=80, tok_s=38.0), LiveRequest(3, "/v1/chat/completions"))
-    server.tok_s = 83.1
     server.lines.append("14:02:31  POST /v1/chat/completions 200, 312 tokens, 7.10 s")
     server.error = language.tr("No models are loaded.")
     server.changed.emit()

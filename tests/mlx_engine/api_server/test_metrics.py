@@ -193,29 +193,33 @@ class TestActivity:
                 start = LiveRequest(1, PATH, "claude-cli", position=2)
                 reading = replace(start, state="reading", position=0, prompt_tokens=100, cached_tokens=20, read_tokens=30)
                 writing = replace(reading, state="writing", tokens=1)
-                for expected in (start, reading, writing, writing, replace(writing, tokens=5, tok_s=8.0)):
+                for expected in (start, reading, writing, writing, replace(writing, tokens=5)):
                     engine.steps_allowed.release()
-                    until(lambda expected=expected: metrics.activity() == (expected,))
+                    until(lambda expected=expected: [replace(live, tok_s=None) for live in metrics.activity()] == [expected])
             until(lambda: not metrics.activity())  # the client closed the connection
             assert metrics.totals().counts.tokens == 3
 
 
 class TestRate:
-    @given(steps=st.lists(st.tuples(st.floats(0.0, 2.0), st.integers(1, 20)), max_size=30), wait=st.floats(0.0, 9.0))
-    def test_the_rate_of_all_replies_is_that_of_the_last_seconds(self, steps: list[tuple[float, int]], wait: float) -> None:
+    @given(
+        steps=st.lists(st.tuples(st.floats(0.0, 2.0), st.integers(0, 2), st.integers(1, 20)), max_size=40), wait=st.floats(0.0, 9.0)
+    )
+    def test_each_rate_is_that_of_the_last_seconds_on_one_clock(self, steps: list[tuple[float, int, int]], wait: float) -> None:
         now = [100.0]
-        metrics, arrived = Metrics(lambda: now[0]), []
-        for seconds, count in steps:
+        metrics, arrived = Metrics(lambda: now[0]), list[tuple[float, int, int]]()
+        replies = [metrics.begin(PATH, "") for _ in range(3)]
+        for seconds, reply, count in steps:
             now[0] += seconds
-            metrics.generated(count)
-            arrived.append((now[0], count))
+            metrics.generated(replies[reply], count)
+            arrived.append((now[0], reply, count))
         now[0] += wait
-        latest = [(at, count) for at, count in arrived if now[0] - at <= 5.0]
-        found = metrics.tok_s()
-        if not latest or now[0] - latest[0][0] < 0.5:
-            assert found is None
-        else:
-            assert found == pytest.approx(sum(count for _, count in latest[1:]) / (now[0] - latest[0][0]))
+        for reply, live in enumerate(metrics.activity()):
+            latest = [(at, count) for at, own, count in arrived if own == reply and now[0] - at <= 5.0]
+            if not latest or now[0] - latest[0][0] < 0.5:
+                assert live.tok_s is None
+            else:
+                later = sum(count for at, count in latest if at > latest[0][0])
+                assert live.tok_s == pytest.approx(later / (now[0] - latest[0][0]))
 
 
 class TestLog:

@@ -88,13 +88,13 @@ def test_the_speed_of_all_replies_together_is_shown_while_there_are_several(begi
     app = begin()
     page, server = page_of(app), app.services.server
     writing = replace(LIVE, state="writing", tokens=40, tok_s=45.2)
-    for count, tok_s, shown in ((1, 45.0, False), (3, None, False), (3, 120.4, True), (0, None, False)):
-        server.activity, server.tok_s = tuple(replace(writing, number=number) for number in range(count)), tok_s
+    for count, tok_s, shown in ((1, 45.0, False), (3, None, False), (3, 40.2, True), (0, None, False)):
+        server.activity = tuple(replace(writing, number=number, tok_s=tok_s) for number in range(count))
         server.activity_changed.emit()
         assert page.together.isVisible() == shown
-    server.activity, server.tok_s = (writing, replace(writing, number=2), LIVE), 120.4
+    server.activity = writing, replace(writing, number=2, tok_s=20.0), LIVE
     server.activity_changed.emit()
-    assert page.together.text() == "2 replies, 120 tok/s together"
+    assert page.together.text() == "2 replies, 65 tok/s together", "the sum of the speeds that are shown"
 
 
 def test_live_requests_are_listed_up_to_a_limit(begin: Start) -> None:
