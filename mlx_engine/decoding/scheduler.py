@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _CLEAR_EVERY = 256  # tokens between frees of MLX's unused buffers, as in mlx-lm
 _LONGEST_WAIT = 64  # turns that a chunk or a stream waits while no pass is made, and passes that a chunk of low urgency waits
 _SAVES_AFTER = 16  # passes that a chunk waits before the reply that a user waits for makes its passes alone, to earn the chunk
-_PATIENCE = 2  # turns per other stream that a stream waits until they have read the pass that they share
+_PATIENCE = 2  # turns per other stream, one to read the pass that they share, and one for a prompt in between
 
 
 class PassesLost(Exception):

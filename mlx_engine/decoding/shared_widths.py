@@ -1,11 +1,13 @@
-"""Widths with which streams that share a pass yield the most tokens per second.
+"""Widths with which streams that share a pass yield many tokens per second.
 
 A row costs the same in any stream, but each further draft of a block yields less, because it is less likely to be accepted. So
 rows go, one step of the ladder after the other, to the stream where they add the most tokens per row. Of all numbers of rows on
 this way, the one with the most tokens per second is used. With many streams, widths shrink, down to plain steps.
 
-At any number of rows, several streams yield at least what one stream would, because the first rows of a block yield the most. So
-sharing a pass is never slower than taking turns at the same number of rows.
+No other widths yield more if each row costs at least as much as the one before, and the ladder has every width. On other cost
+curves, better widths can be between two steps. tests/mlx_engine/decoding/test_shared_widths.py shows what holds there: with known
+costs, a pass is as fast as plain steps of all streams, and as turns within 0.5%. While these are being learned, it is
+within 5% of both if calibrated, and within 10% of plain steps if not.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +49,7 @@ class Sharer:
 
 
 def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float]) -> tuple[PassLoad, float]:
-    """Choose the passes with which all streams yield the most tokens per second.
+    """Choose passes with which all streams yield many tokens per second; see above.
 
     Args:
         sharers: the streams, whose `chosen` is set.

@@ -1,8 +1,8 @@
 """What another stream would gain, from measured rates of all streams together."""
 
-_MEMORY = 256.0  # steps that count in a rate
+_MEMORY = 256.0  # steps that count in a rate; in earlier ones, caches were shorter
 _FORGETTING = 1 / 4096  # of the other rates, at each step, so that they are measured again
-_KNOWN = 32.0  # steps after which a rate is known
+_KNOWN = 32.0  # steps after which a rate is known: how many drafts each of them accepts then matters little
 
 
 class StreamGain:

@@ -12,8 +12,8 @@ from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.snapshots import KnownPrefix, LiveBranch, Snapshots
 from mlx_engine.vision.spans import ImageSpan, outside_images
 
-_LEAST_TOKENS = 64  # to wait for
-_PATIENCE = 1024  # turns without progress of the other prompt
+_LEAST_TOKENS = 64  # to wait for; fewer take a pass or two
+_PATIENCE = 1024  # turns without progress of the other prompt: its chunk may wait for 64 turns, next to 16 replies
 
 
 @dataclass(eq=False)
