@@ -64,6 +64,7 @@ class Trace:
     """
 
     primitives: list[Primitive] = field(default_factory=list)
+    constants: dict[str, mx.array] = field(default_factory=dict)  # arrays that exist already, by name
     waits: int = 0
     idle: int = 0
     queued: int = 0  # submissions without waiting
@@ -148,7 +149,13 @@ def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
         return wanted
 
     def into(what: Trace) -> Callable[[dict[str, Any]], None]:
-        return lambda told: what.primitives.append(_primitive(told)) if told["type"] == "primitive" else None
+        def add(told: dict[str, Any]) -> None:
+            if told["type"] == "primitive":
+                what.primitives.append(_primitive(told))
+            elif told["type"] == "constants":
+                what.constants.update(told["constants"])
+
+        return add
 
     with replaced(sys.modules[__name__], "active", True):
         mx.export_function(into(found), run, mx.array(0))
